@@ -1,1 +1,3 @@
-//! See the design.
+//! The evidence service: ledger, control plane, public pages.
+
+pub mod cluster;

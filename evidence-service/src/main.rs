@@ -1,1 +1,3 @@
+//! `counterfoil-evidence`: the evidence service as a program.
+
 fn main() {}
