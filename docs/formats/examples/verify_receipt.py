@@ -1,0 +1,75 @@
+"""Verify one receipt offline: python3 verify_receipt.py receipt.json jwks.json
+
+Exit 0 VERIFIED, 40 BROKEN, 50 UNPINNED. A verified DENY is still a DENY: read what is printed.
+Needs Python 3.11, PyPI `cryptography`, and proofs.py, strict_json.py and statements.json beside it.
+Not checked: that the log is complete, and that everybody is shown the same newest end of it.
+"""
+import pathlib, re, sys
+from proofs import base64url, root_of, sha256, signed_by, unbase64
+from strict_json import FORMAT, canonical, fits, need, plain, read
+
+
+class Unpinned(Exception):
+    pass
+
+
+def pinned(jwks):  # thumbprint -> (purpose, key); a thumbprint is computed, a kid only claimed
+    trust, keys = read(jwks), {}
+    for jwk in trust["keys"]:
+        if (jwk["kty"], jwk["crv"]) == ("OKP", "Ed25519"):
+            thumbprint = sha256(canonical({"crv": "Ed25519", "kty": "OKP", "x": jwk["x"]}))
+            keys[base64url(thumbprint)] = (jwk["purpose"], unbase64(jwk["x"], url=True))
+    return trust["iss"], keys
+
+
+def verify(receipt, jwks):
+    iss, keys = pinned(jwks)
+    receipt = read(receipt)
+    fits(receipt, FORMAT["receipt"], "$")
+    statement, entry = receipt["statement"], receipt["entry"]
+    plain([statement, entry])
+
+    payload, signature = statement["payload"], statement["signature"]
+    kind = FORMAT["kinds"].get(payload.get("typ")) if isinstance(payload, dict) else None
+    need(kind, "a statement of no known kind")
+    fits(payload, kind["members"], "$.statement.payload")
+    need(len(canonical(payload)) <= kind["bytes"], "the statement is too large")
+    if payload.get("iss", iss) != iss or signature["kid"] not in keys:
+        raise Unpinned("signed by a key, or for an issuer, that you did not pin")
+    purpose, key = keys[signature["kid"]]
+    need(purpose == kind["purpose"], f"signed by a key of purpose {purpose}")
+    need(signed_by(key, unbase64(signature["sig"], url=True), canonical(payload)), "the signature does not hold")
+
+    need(entry["v"] == 1 and entry["project"] == payload["project"], "the entry is of another project")
+    need(entry["kind"] == kind["entry"].get(payload.get("form", "")), "the entry is of another kind")
+    need(entry["body"] == "sha256:" + sha256(canonical(statement)).hex(), "the entry is of another statement")
+    need(entry["epoch"] == entry["at"][:10], "the entry is of another day")
+    genesis = sha256(b"counterfoil/genesis/v1\n", entry["project"].encode()).hex()
+    need(entry["seq"] > 0 or entry["prev"] == "sha256:" + genesis, "the first entry does not start the chain")
+
+    parts = re.fullmatch(FORMAT["proof"], receipt["proof"])
+    need(parts, "the proof is malformed")
+    index, path, text, origin, size, root, lines = parts.groups()
+    need(int(index) == entry["seq"] < int(size) < 2**53, "the proof is of another place")
+    leaf = sha256(b"\x00", canonical(entry))
+    need(root_of(leaf, entry["seq"], int(size), map(unbase64, path.split())) == unbase64(root), "the entry is not in the tree")
+    need("https://" + origin == iss, "the checkpoint is of another log")
+    logs = {sha256(origin.encode(), b"\n\x01", key)[:4]: key for purpose, key in keys.values() if purpose == "log"}
+    named = [unbase64(line.split(" ")[2]) for line in lines.splitlines() if line.split(" ")[1] == origin]
+    known = [raw for raw in named if raw[:4] in logs]
+    if not known:
+        raise Unpinned("the checkpoint is not signed by a log key that you pinned")
+    need(all(signed_by(logs[raw[:4]], raw[4:], text.encode()) for raw in known), "the checkpoint's signature does not hold")
+    return payload, entry
+
+
+if __name__ == "__main__":
+    try:
+        payload, entry = verify(*(pathlib.Path(name).read_bytes() for name in sys.argv[1:3]))
+    except ValueError as why:
+        print("BROKEN:", why)
+        sys.exit(40)
+    except Unpinned as why:
+        print("UNPINNED:", why)
+        sys.exit(50)
+    print("VERIFIED", payload["typ"], payload.get("verdict", ""), "entry", entry["seq"], "at", entry["at"])
