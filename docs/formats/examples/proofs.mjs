@@ -19,15 +19,22 @@ export function unbase64(text, encoding = "base64") { // the one spelling of the
   return raw;
 }
 
-function smallOrder(point) { // under such a key anything would verify, and OpenSSL lets it through
-  const y = (BigInt(`0x${Buffer.from(point).reverse().toString("hex")}`) % 2n ** 255n) % P;
-  return [0n, 1n, P - 1n, Y8, P - Y8].includes(y);
+function yOf(point) {
+  return BigInt(`0x${Buffer.from(point).reverse().toString("hex")}`) % 2n ** 255n;
+}
+
+function smallOrder(point) {
+  return [0n, 1n, P - 1n, Y8, P - Y8].includes(yOf(point) % P);
+}
+
+export function sound(key) { // under a key of small order anything would verify, and OpenSSL lets it through
+  return key.length === 32 && yOf(key) < P && !smallOrder(key);
 }
 
 export function signedBy(key, signature, message) {
   const jwk = { kty: "OKP", crv: "Ed25519", x: key.toString("base64url") };
   return verifySignature(null, Buffer.from(message), createPublicKey({ key: jwk, format: "jwk" }), signature)
-    && !smallOrder(key) && !smallOrder(signature.subarray(0, 32));
+    && sound(key) && !smallOrder(signature.subarray(0, 32));
 }
 
 export function rootOf(node, index, size, path) { // RFC 9162, section 2.1.3.2

@@ -24,8 +24,12 @@ def unbase64(text, url=False):  # the one spelling of these bytes, no other
     return raw
 
 
-def small_order(point):  # under such a key anything would verify, and OpenSSL lets it through
+def small_order(point):
     return int.from_bytes(point, "little") % 2**255 % P in (0, 1, P - 1, Y8, P - Y8)
+
+
+def sound(key):  # under a key of small order anything would verify, and OpenSSL lets it through
+    return len(key) == 32 and int.from_bytes(key, "little") % 2**255 < P and not small_order(key)
 
 
 def signed_by(key, signature, message):
@@ -33,7 +37,7 @@ def signed_by(key, signature, message):
         Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
     except InvalidSignature:
         return False
-    return not small_order(key) and not small_order(signature[:32])
+    return sound(key) and not small_order(signature[:32])
 
 
 def root_of(node, index, size, path):  # RFC 9162, section 2.1.3.2

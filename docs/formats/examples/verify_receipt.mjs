@@ -5,17 +5,23 @@
 // Not checked: that the log is complete, and that everybody is shown the same newest end of it.
 import { readFileSync, realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { rootOf, sha256, signedBy, unbase64 } from "./proofs.mjs";
+import { rootOf, sha256, signedBy, sound, unbase64 } from "./proofs.mjs";
 import { Broken, FORMAT, canonical, fits, need, plain, read } from "./strict_json.mjs";
 
 export class Unpinned extends Error {}
 
-function pinned(jwks) { // thumbprint -> { purpose, key }; a thumbprint is computed, a kid only claimed
+export function pinned(jwks) { // kid -> { purpose, key }
   const trust = read(jwks);
+  fits(trust.iss, "issuer", "$.iss");
   const keys = new Map();
-  for (const { kty, crv, x, purpose } of trust.keys) {
-    if (kty !== "OKP" || crv !== "Ed25519") continue;
-    keys.set(sha256(canonical({ crv, kty, x })).toString("base64url"), { purpose, key: unbase64(x, "base64url") });
+  for (const { kty, crv, x, kid, purpose } of trust.keys) {
+    fits(purpose, "purpose", "$.keys[].purpose");
+    need(kty === "OKP" && crv === "Ed25519", "a key of another kind");
+    const thumbprint = sha256(canonical({ crv, kty, x })).toString("base64url");
+    need(kid === thumbprint && !keys.has(kid), "a kid that is not the thumbprint, or a key twice");
+    const key = unbase64(x, "base64url");
+    need(sound(key), "a key under which signatures prove nothing");
+    keys.set(kid, { purpose, key });
   }
   return { iss: trust.iss, keys };
 }

@@ -5,7 +5,7 @@ Needs Python 3.11, PyPI `cryptography`, and proofs.py, strict_json.py and statem
 Not checked: that the log is complete, and that everybody is shown the same newest end of it.
 """
 import pathlib, re, sys
-from proofs import base64url, root_of, sha256, signed_by, unbase64
+from proofs import base64url, root_of, sha256, signed_by, sound, unbase64
 from strict_json import FORMAT, canonical, fits, need, plain, read
 
 
@@ -13,12 +13,18 @@ class Unpinned(Exception):
     pass
 
 
-def pinned(jwks):  # thumbprint -> (purpose, key); a thumbprint is computed, a kid only claimed
+def pinned(jwks):  # kid -> (purpose, key)
     trust, keys = read(jwks), {}
+    need(isinstance(trust, dict) and {"iss", "keys"} <= set(trust), "not a key set")
+    fits(trust["iss"], "issuer", "$.iss")
     for jwk in trust["keys"]:
-        if (jwk["kty"], jwk["crv"]) == ("OKP", "Ed25519"):
-            thumbprint = sha256(canonical({"crv": "Ed25519", "kty": "OKP", "x": jwk["x"]}))
-            keys[base64url(thumbprint)] = (jwk["purpose"], unbase64(jwk["x"], url=True))
+        need({"kty", "crv", "x", "kid", "purpose"} <= set(jwk), "a key lacks a member")
+        fits(jwk["purpose"], "purpose", "$.keys[].purpose")
+        need((jwk["kty"], jwk["crv"]) == ("OKP", "Ed25519"), "a key of another kind")
+        kid, key = base64url(sha256(canonical({name: jwk[name] for name in ("crv", "kty", "x")}))), unbase64(jwk["x"], url=True)
+        need(kid == jwk["kid"] and kid not in keys, "a kid that is not the thumbprint, or a key twice")
+        need(sound(key), "a key under which signatures prove nothing")
+        keys[kid] = (jwk["purpose"], key)
     return trust["iss"], keys
 
 
