@@ -1,1 +1,25 @@
-//! See the design.
+//! Counterfoil's formats and rules: everything a stranger needs to check the record with no network.
+//!
+//! Promised: pure functions. No input or output, no clock, no randomness; time and chance are arguments.
+//! Not promised: that a statement is true. A signature says who made it, a place in the log says when it was numbered.
+//!
+//! The bytes are described in docs/formats, with vectors in docs/vectors.
+
+pub mod capability;
+pub mod checkpoint;
+pub mod commitment;
+pub mod control;
+pub mod digest;
+pub mod entry;
+pub mod envelope;
+pub mod id;
+pub mod issuer;
+pub mod json;
+pub mod key;
+pub mod nonce;
+pub mod note;
+pub mod receipt;
+pub mod record;
+pub mod statement;
+pub mod time;
+pub mod tree;

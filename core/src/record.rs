@@ -1,0 +1,261 @@
+//! How a gateway hands statements to the evidence service: `POST /internal/v1/record`.
+//!
+//! Each item is accepted or refused alone, in order, and answered in the same order. An acknowledgement is a receipt:
+//! the gateway checks it before it forwards anything.
+
+use crate::digest::Digest;
+use crate::id::{InstanceId, KeyId, ProjectId};
+use crate::receipt::Receipt;
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// Most items in one request.
+pub const MAX_ITEMS: usize = 1024;
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordRequest {
+    pub v: u8,
+    /// The gateway process that asks.
+    pub instance: InstanceId,
+    pub items: Vec<RawItem>,
+}
+
+/// An item as it travels. A bare RawValue keeps statement bytes as they were signed.
+pub type RawItem = Box<RawValue>;
+
+/// What an item says. Written with [`Item::to_raw`], read with [`Item::from_raw`].
+#[derive(Clone, Debug)]
+pub enum Item {
+    Statement(StatementItem),
+    Opening(OpeningItem),
+}
+
+/// A signed envelope to be numbered.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct StatementItem {
+    pub project: ProjectId,
+    /// The API key whose call this decides; checked for revocation under the head lock.
+    pub credential: Option<KeyId>,
+    pub idempotency: Option<Idempotency>,
+    pub statement: Box<RawValue>,
+}
+
+/// The sealed openings of one decision, kept beside its body.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpeningItem {
+    pub project: ProjectId,
+    pub decision: Digest,
+    /// JWE compact serialization (RFC 7516) to the project's disclosure key.
+    pub jwe: String,
+}
+
+/// Same key and fingerprint: the stored answer. Same key, other fingerprint: `conflict`.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Idempotency {
+    pub key: String,
+    pub fingerprint: Digest,
+}
+
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("item does not read as a statement or an opening: {0}")]
+pub struct ItemError(String);
+
+impl Item {
+    pub fn project(&self) -> ProjectId {
+        match self {
+            Self::Statement(item) => item.project,
+            Self::Opening(item) => item.project,
+        }
+    }
+
+    pub fn to_raw(&self) -> RawItem {
+        #[derive(Serialize)]
+        struct Tagged<'a, T> {
+            item: &'static str,
+            #[serde(flatten)]
+            rest: &'a T,
+        }
+        // serde's flatten buffers through a map, which a RawValue survives on the way out only.
+        match self {
+            Self::Statement(rest) => serde_json::value::to_raw_value(&Tagged {
+                item: "statement",
+                rest,
+            }),
+            Self::Opening(rest) => serde_json::value::to_raw_value(&Tagged {
+                item: "opening",
+                rest,
+            }),
+        }
+        .expect("items have string keys only")
+    }
+
+    pub fn from_raw(raw: &RawItem) -> Result<Self, ItemError> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Any {
+            item: String,
+            project: ProjectId,
+            #[serde(default)]
+            credential: Option<KeyId>,
+            #[serde(default)]
+            idempotency: Option<Idempotency>,
+            #[serde(default)]
+            statement: Option<Box<RawValue>>,
+            #[serde(default)]
+            decision: Option<Digest>,
+            #[serde(default)]
+            jwe: Option<String>,
+        }
+        let any: Any =
+            serde_json::from_str(raw.get()).map_err(|error| ItemError(error.to_string()))?;
+        match (any.item.as_str(), any.statement, any.decision, any.jwe) {
+            ("statement", Some(statement), None, None) => Ok(Self::Statement(StatementItem {
+                project: any.project,
+                credential: any.credential,
+                idempotency: any.idempotency,
+                statement,
+            })),
+            ("opening", None, Some(decision), Some(jwe)) => Ok(Self::Opening(OpeningItem {
+                project: any.project,
+                decision,
+                jwe,
+            })),
+            (other, ..) => Err(ItemError(format!(
+                "`{other}` with other members than its own"
+            ))),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordAnswer {
+    pub v: u8,
+    /// The ledger's clock when it answered; gateways stamp decisions with it.
+    pub ledger_time: Timestamp,
+    pub answers: Vec<ItemAnswer>,
+}
+
+/// The fate of one item. `digest` is that of the envelope (of the decision, for an opening).
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(tag = "answer", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ItemAnswer {
+    /// Committed, with this receipt.
+    Recorded(Recorded),
+    /// The same key and fingerprint was recorded before; this is its receipt.
+    Duplicate(Recorded),
+    Refused {
+        digest: Option<Digest>,
+        reason: RefusedReason,
+    },
+    /// An opening was stored.
+    Kept { digest: Digest },
+    /// Whether it was committed could not be found out. Nothing may be sent.
+    Unknown { digest: Digest },
+}
+
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    pub digest: Digest,
+    pub receipt: Receipt,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusedReason {
+    Malformed,
+    TooLarge,
+    BadSignature,
+    Skew,
+    Killed,
+    Stale,
+    Revoked,
+    OverCap,
+    StepGone,
+    HoldGone,
+    /// The idempotency key is taken by another request.
+    Conflict,
+    /// The project takes no entries: its head ran ahead, was shortened, or another copy of the database is live.
+    ReadOnly,
+}
+
+// A receipt holds a RawValue, which serde's tagged enums cannot read back; it travels as JSON text.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct RecordedText {
+    digest: Digest,
+    receipt: String,
+}
+
+impl Serialize for Recorded {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let receipt = serde_json::to_string(&self.receipt).map_err(serde::ser::Error::custom)?;
+        RecordedText {
+            digest: self.digest,
+            receipt,
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Recorded {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = RecordedText::deserialize(deserializer)?;
+        let receipt = serde_json::from_str(&text.receipt).map_err(serde::de::Error::custom)?;
+        Ok(Self {
+            digest: text.digest,
+            receipt,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_keeps_the_bytes_of_its_statement() {
+        // Not canonical on purpose: what was signed must arrive as it was sent.
+        let statement = r#"{"b":1 , "a":"\u0061"}"#.to_owned();
+        let item = Item::Statement(StatementItem {
+            project: "prj_019355a0c0007000800000000000a001"
+                .parse()
+                .expect("project"),
+            credential: None,
+            idempotency: None,
+            statement: RawValue::from_string(statement.clone()).expect("JSON"),
+        });
+        let request = RecordRequest {
+            v: 1,
+            instance: "gwi_019355a0c0007000800000000000a001"
+                .parse()
+                .expect("instance"),
+            items: vec![item.to_raw()],
+        };
+
+        let sent = serde_json::to_vec(&request).expect("serialises");
+        let arrived: RecordRequest = serde_json::from_slice(&sent).expect("reads back");
+
+        match Item::from_raw(&arrived.items[0]).expect("an item") {
+            Item::Statement(item) => assert_eq!(item.statement.get(), statement),
+            Item::Opening(_) => panic!("a statement became an opening"),
+        }
+    }
+
+    #[test]
+    fn an_item_with_another_items_members_is_refused() {
+        for text in [
+            r#"{"item":"opening","project":"prj_019355a0c0007000800000000000a001","statement":{}}"#,
+            r#"{"item":"statement","project":"prj_019355a0c0007000800000000000a001"}"#,
+            r#"{"item":"kill","project":"prj_019355a0c0007000800000000000a001","statement":{}}"#,
+        ] {
+            let raw = RawValue::from_string(text.to_owned()).expect("JSON");
+            assert!(Item::from_raw(&raw).is_err(), "{text}");
+        }
+    }
+}

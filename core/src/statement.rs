@@ -1,0 +1,191 @@
+//! Statements: who says what. docs/formats has one page for each `typ`.
+//!
+//! Promised: a payload that parses has every member of its `typ`, null where the format allows it, and none beside.
+//! Everything in a payload that we sign is public to whoever may see its entry.
+
+mod class;
+mod decision;
+mod ledger;
+mod observation;
+mod received;
+
+pub use class::{
+    Class, DataClass, Destination, Magnitude, NounCommitment, NounType, Operation, Reversibility,
+    ServiceName, Source, Sources, Verb,
+};
+pub use decision::{
+    Answers, Ask, Decision, Effect, Environment, JsonType, Mark, Mode, Origin, PlanStep, Quote,
+    Reason, Shape, ShapeField, Verdict,
+};
+pub use ledger::{
+    Authorization, Counts, Epoch, Finding, FindingCode, Incident, KeyEvent, KeyStatement, Kill,
+    PublicJwk, Published, PublishedType, possession_message,
+};
+pub use observation::{Observation, ObservationReason, ObservationStatus};
+pub use received::{Received, ReceivedBytes, ReceivedForm, Signer};
+
+use crate::entry::Kind;
+use crate::id::ProjectId;
+use crate::issuer::Issuer;
+use crate::key::Purpose;
+use crate::time::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum StatementError {
+    #[error("`{0}` is not a type of statement that this version knows")]
+    UnknownType(String),
+    #[error("{typ}: {why}")]
+    Malformed { typ: String, why: String },
+}
+
+/// Declares a unit type that reads and writes as one fixed `typ`.
+macro_rules! types {
+    ($($name:ident $text:literal;)*) => {$(
+        #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+        pub enum $name {
+            #[default]
+            #[serde(rename = $text)]
+            V1,
+        }
+    )*};
+}
+
+types! {
+    DecisionType "decision/v1";
+    ObservationType "observation/v1";
+    ReceivedType "received/v1";
+    KeyType "key/v1";
+    EpochType "epoch/v1";
+    FindingType "finding/v1";
+    KillType "kill/v1";
+    IncidentType "incident/v1";
+}
+
+/// A member that must be present and may be null.
+pub(crate) fn nullable<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Option::deserialize(deserializer)
+}
+
+/// Every statement that an entry's body can be.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Statement {
+    Decision(Box<Decision>),
+    Observation(Box<Observation>),
+    Received(Box<Received>),
+    Key(Box<KeyStatement>),
+    Published(Box<Published>),
+    Epoch(Box<Epoch>),
+    Finding(Box<Finding>),
+    Kill(Box<Kill>),
+    Incident(Box<Incident>),
+}
+
+impl Statement {
+    pub fn from_payload(payload: &Value) -> Result<Self, StatementError> {
+        let typ = payload.get("typ").and_then(Value::as_str).unwrap_or("");
+        match typ {
+            "decision/v1" => read(payload, typ, Self::Decision),
+            "observation/v1" => read(payload, typ, Self::Observation),
+            "received/v1" => read(payload, typ, Self::Received),
+            "key/v1" => read(payload, typ, Self::Key),
+            "rules/v1" | "registry/v1" => read(payload, typ, Self::Published),
+            "epoch/v1" => read(payload, typ, Self::Epoch),
+            "finding/v1" => read(payload, typ, Self::Finding),
+            "kill/v1" => read(payload, typ, Self::Kill),
+            "incident/v1" => read(payload, typ, Self::Incident),
+            other => Err(StatementError::UnknownType(other.to_owned())),
+        }
+    }
+
+    /// The entry kind that this statement is filed under.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Decision(_) => Kind::Decision,
+            Self::Observation(_) => Kind::Observation,
+            Self::Received(received) => received.form.kind(),
+            Self::Key(_) => Kind::Key,
+            Self::Published(published) => published.typ.kind(),
+            Self::Epoch(_) => Kind::Epoch,
+            Self::Finding(_) => Kind::Finding,
+            Self::Kill(_) => Kind::Kill,
+            Self::Incident(_) => Kind::Incident,
+        }
+    }
+
+    /// The purpose of the only keys that may sign it.
+    pub fn purpose(&self) -> Purpose {
+        match self {
+            Self::Decision(_) | Self::Observation(_) => Purpose::Decision,
+            Self::Received(_)
+            | Self::Key(_)
+            | Self::Published(_)
+            | Self::Epoch(_)
+            | Self::Finding(_)
+            | Self::Kill(_)
+            | Self::Incident(_) => Purpose::Ledger,
+        }
+    }
+
+    pub fn project(&self) -> ProjectId {
+        match self {
+            Self::Decision(s) => s.project,
+            Self::Observation(s) => s.project,
+            Self::Received(s) => s.project,
+            Self::Key(s) => s.project,
+            Self::Published(s) => s.project,
+            Self::Epoch(s) => s.project,
+            Self::Finding(s) => s.project,
+            Self::Kill(s) => s.project,
+            Self::Incident(s) => s.project,
+        }
+    }
+
+    /// Who speaks. `received/v1` names no issuer: it is bound to the project and to the log it stands in.
+    pub fn issuer(&self) -> Option<&Issuer> {
+        match self {
+            Self::Decision(s) => Some(&s.iss),
+            Self::Observation(s) => Some(&s.iss),
+            Self::Received(_) => None,
+            Self::Key(s) => Some(&s.iss),
+            Self::Published(s) => Some(&s.iss),
+            Self::Epoch(s) => Some(&s.iss),
+            Self::Finding(s) => Some(&s.iss),
+            Self::Kill(s) => Some(&s.iss),
+            Self::Incident(s) => Some(&s.iss),
+        }
+    }
+
+    /// When the signer says it was made.
+    pub fn at(&self) -> Timestamp {
+        match self {
+            Self::Decision(s) => s.at,
+            Self::Observation(s) => s.at,
+            Self::Received(s) => s.at,
+            Self::Key(s) => s.at,
+            Self::Published(s) => s.at,
+            Self::Epoch(s) => s.at,
+            Self::Finding(s) => s.at,
+            Self::Kill(s) => s.at,
+            Self::Incident(s) => s.at,
+        }
+    }
+}
+
+fn read<T: for<'de> Deserialize<'de>>(
+    payload: &Value,
+    typ: &str,
+    wrap: fn(Box<T>) -> Statement,
+) -> Result<Statement, StatementError> {
+    T::deserialize(payload)
+        .map(|statement| wrap(Box::new(statement)))
+        .map_err(|error| StatementError::Malformed {
+            typ: typ.to_owned(),
+            why: error.to_string(),
+        })
+}
