@@ -19,8 +19,7 @@ use zeroize::Zeroize as _;
 
 /// HMAC-SHA-256 (RFC 2104).
 pub fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
-    let mut mac =
-        Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of every length (RFC 2104)");
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of every length (RFC 2104)");
     mac.update(message);
     mac.finalize().into_bytes().into()
 }
@@ -117,11 +116,7 @@ impl Disclosure {
             serde_json::from_slice(&json).map_err(|_| refuse())?;
         let disclosure = Self { salt, name, value };
         // One spelling only, or two disclosures would open one commitment.
-        if disclosure.to_string() == text {
-            Ok(disclosure)
-        } else {
-            Err(refuse())
-        }
+        if disclosure.to_string() == text { Ok(disclosure) } else { Err(refuse()) }
     }
 
     pub fn salt(&self) -> &Nonce16 {
@@ -156,9 +151,7 @@ impl FromStr for Commitment {
     type Err = CommitmentError;
 
     fn from_str(text: &str) -> Result<Self, CommitmentError> {
-        unbase64url_exact(text)
-            .map(Self)
-            .ok_or_else(|| CommitmentError::NotACommitment(text.to_owned()))
+        unbase64url_exact(text).map(Self).ok_or_else(|| CommitmentError::NotACommitment(text.to_owned()))
     }
 }
 

@@ -55,10 +55,7 @@ impl FromStr for Digest {
     type Err = DigestError;
 
     fn from_str(text: &str) -> Result<Self, DigestError> {
-        text.strip_prefix("sha256:")
-            .and_then(unhex)
-            .map(Self)
-            .ok_or_else(|| DigestError(text.to_owned()))
+        text.strip_prefix("sha256:").and_then(unhex).map(Self).ok_or_else(|| DigestError(text.to_owned()))
     }
 }
 

@@ -70,11 +70,7 @@ impl FromStr for Kind {
     type Err = KindError;
 
     fn from_str(text: &str) -> Result<Self, KindError> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|kind| kind.as_str() == text)
-            .ok_or_else(|| KindError(text.to_owned()))
+        Self::ALL.iter().copied().find(|kind| kind.as_str() == text).ok_or_else(|| KindError(text.to_owned()))
     }
 }
 
@@ -102,31 +98,13 @@ pub struct Entry {
 fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
     match u8::deserialize(deserializer)? {
         1 => Ok(1),
-        other => Err(serde::de::Error::custom(format!(
-            "entry of version {other}, not 1"
-        ))),
+        other => Err(serde::de::Error::custom(format!("entry of version {other}, not 1"))),
     }
 }
 
 impl Entry {
-    pub fn new(
-        project: ProjectId,
-        seq: u64,
-        at: Timestamp,
-        kind: Kind,
-        body: Digest,
-        prev: Digest,
-    ) -> Self {
-        Self {
-            v: 1,
-            project,
-            seq,
-            epoch: at.epoch(),
-            at,
-            kind,
-            body,
-            prev,
-        }
+    pub fn new(project: ProjectId, seq: u64, at: Timestamp, kind: Kind, body: Digest, prev: Digest) -> Self {
+        Self { v: 1, project, seq, epoch: at.epoch(), at, kind, body, prev }
     }
 
     /// JCS(entry): the leaf data of the project's log.

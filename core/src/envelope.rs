@@ -84,10 +84,7 @@ impl Envelope {
     }
 
     pub fn typ(&self) -> Result<&str, EnvelopeError> {
-        self.payload
-            .get("typ")
-            .and_then(Value::as_str)
-            .ok_or(EnvelopeError::NoType)
+        self.payload.get("typ").and_then(Value::as_str).ok_or(EnvelopeError::NoType)
     }
 
     pub fn payload(&self) -> &Value {
@@ -143,16 +140,8 @@ impl<T: Serialize> Signed<T> {
             kid: key.kid().clone(),
             sig: SignatureBytes(key.sign(&canonical(&payload))),
         };
-        let bytes = canonical(&Whole {
-            payload: &payload,
-            signature,
-        });
-        Self {
-            digest: Digest::of(&bytes),
-            kid: key.kid().clone(),
-            payload,
-            bytes,
-        }
+        let bytes = canonical(&Whole { payload: &payload, signature });
+        Self { digest: Digest::of(&bytes), kid: key.kid().clone(), payload, bytes }
     }
 }
 

@@ -14,10 +14,7 @@ pub struct IdError {
 
 impl IdError {
     pub(crate) fn new(text: &str, wanted: &'static str) -> Self {
-        Self {
-            text: text.to_owned(),
-            wanted,
-        }
+        Self { text: text.to_owned(), wanted }
     }
 }
 
@@ -154,31 +151,23 @@ labels! {
 fn is_provider_id(text: &str) -> bool {
     text.len() <= 16
         && text.starts_with(|c: char| c.is_ascii_lowercase())
-        && text
-            .bytes()
-            .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'))
+        && text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'))
 }
 
 fn is_printable(text: &str) -> bool {
     (1..=128).contains(&text.chars().count())
-        && !text
-            .chars()
-            .any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'))
+        && !text.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'))
 }
 
 fn is_rule_id(text: &str) -> bool {
     (1..=64).contains(&text.len())
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
 }
 
 /// Whether a text that is to be public could be somebody's e-mail address or telephone number.
 /// Errs towards yes: an opaque name never needs an `@` followed by a dot, nor seven digits behind a plus.
 pub fn looks_like_an_address(text: &str) -> bool {
-    let mail = text
-        .split_once('@')
-        .is_some_and(|(local, host)| !local.is_empty() && host.contains('.'));
+    let mail = text.split_once('@').is_some_and(|(local, host)| !local.is_empty() && host.contains('.'));
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let phone = text.trim_start().starts_with('+') && digits >= 7;
     mail || phone

@@ -40,9 +40,7 @@ impl FromStr for Host {
             (1..=63).contains(&label.len())
                 && !label.starts_with('-')
                 && !label.ends_with('-')
-                && label
-                    .bytes()
-                    .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'))
+                && label.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'))
         };
         if text.len() <= 253 && text.split('.').all(label) {
             Ok(Self(text.to_owned()))
@@ -69,22 +67,13 @@ impl PublicId {
     /// Spells 8 random bytes with 32 letters and digits, leaving out those that look alike (40 bits).
     pub fn from_random(bytes: [u8; 8]) -> Self {
         const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-        Self(
-            bytes
-                .iter()
-                .map(|b| char::from(ALPHABET[usize::from(b % 32)]))
-                .collect(),
-        )
+        Self(bytes.iter().map(|b| char::from(ALPHABET[usize::from(b % 32)])).collect())
     }
 }
 
 impl Issuer {
     pub fn new(host: Host, slot: u64, public_id: PublicId) -> Self {
-        Self {
-            host,
-            slot,
-            public_id,
-        }
+        Self { host, slot, public_id }
     }
 
     /// The log's origin: the issuer without its scheme.
@@ -129,11 +118,7 @@ impl FromStr for Issuer {
             public_id: public_id.parse()?,
         };
         // Only one spelling: no leading zeros or signs in the slot.
-        if issuer.to_string() == text {
-            Ok(issuer)
-        } else {
-            Err(refuse())
-        }
+        if issuer.to_string() == text { Ok(issuer) } else { Err(refuse()) }
     }
 }
 

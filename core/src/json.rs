@@ -93,8 +93,7 @@ pub fn parse_within(text: &[u8], profile: Profile, limit: usize) -> Result<Value
     if text.len() > limit {
         return Err(JsonError::at("$".into(), JsonReason::TooLarge(limit)));
     }
-    let text =
-        std::str::from_utf8(text).map_err(|_| JsonError::at("$".into(), JsonReason::NotUtf8))?;
+    let text = std::str::from_utf8(text).map_err(|_| JsonError::at("$".into(), JsonReason::NotUtf8))?;
     parser::read(text, profile)
 }
 
@@ -105,8 +104,7 @@ pub fn canonical<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
 
 /// As [`canonical`], as text.
 pub fn canonical_text<T: Serialize + ?Sized>(value: &T) -> String {
-    serde_jcs::to_string(value)
-        .expect("documents of this crate have string keys and finite numbers")
+    serde_jcs::to_string(value).expect("documents of this crate have string keys and finite numbers")
 }
 
 #[cfg(test)]

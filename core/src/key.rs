@@ -50,12 +50,9 @@ impl Purpose {
     pub fn jose_alg(self) -> &'static str {
         match self {
             Self::Capability => "EdDSA",
-            Self::Decision
-            | Self::Ledger
-            | Self::Log
-            | Self::Tick
-            | Self::Witness
-            | Self::Execution => "Ed25519",
+            Self::Decision | Self::Ledger | Self::Log | Self::Tick | Self::Witness | Self::Execution => {
+                "Ed25519"
+            }
         }
     }
 }
@@ -162,9 +159,7 @@ impl PublicKey {
 
     /// Strict verification: S below the group order, R and the key of large order, no cofactor.
     pub fn verify(&self, message: &[u8], signature: &[u8; 64]) -> Result<(), BadSignature> {
-        self.0
-            .verify_strict(message, &Signature::from_bytes(signature))
-            .map_err(|_| BadSignature)
+        self.0.verify_strict(message, &Signature::from_bytes(signature)).map_err(|_| BadSignature)
     }
 
     /// RFC 7638, with the members of RFC 8037, section 2.

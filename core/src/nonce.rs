@@ -43,9 +43,7 @@ impl FromStr for Nonce16 {
     type Err = NonceError;
 
     fn from_str(text: &str) -> Result<Self, NonceError> {
-        unbase64url_exact(text)
-            .map(Self)
-            .ok_or_else(|| NonceError(text.to_owned()))
+        unbase64url_exact(text).map(Self).ok_or_else(|| NonceError(text.to_owned()))
     }
 }
 

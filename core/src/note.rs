@@ -63,11 +63,7 @@ pub fn key_id(name: &str, key: &PublicKey) -> [u8; 4] {
 pub fn vkey(name: &str, key: &PublicKey) -> String {
     let mut typed = vec![ED25519];
     typed.extend(key.bytes());
-    format!(
-        "{name}+{}+{}",
-        crate::digest::hex(&key_id(name, key)),
-        STANDARD.encode(typed)
-    )
+    format!("{name}+{}+{}", crate::digest::hex(&key_id(name, key)), STANDARD.encode(typed))
 }
 
 /// Signs a text that ends in a newline. The result is the whole note.
@@ -87,18 +83,13 @@ impl Note {
         }
         let split = note.rfind("\n\n").ok_or(NoteError::NoSignatures)?;
         let (text, signatures) = (&note[..=split], &note[split + 2..]);
-        let signatures = signatures
-            .strip_suffix('\n')
-            .ok_or(NoteError::NoSignatures)?;
+        let signatures = signatures.strip_suffix('\n').ok_or(NoteError::NoSignatures)?;
         let lines = signatures
             .split('\n')
             .enumerate()
             .map(|(index, line)| Line::parse(line).ok_or(NoteError::BadLine(index + 1)))
             .collect::<Result<_, _>>()?;
-        Ok(Self {
-            text: text.to_owned(),
-            lines,
-        })
+        Ok(Self { text: text.to_owned(), lines })
     }
 
     /// The signed text, newline included.
@@ -116,15 +107,10 @@ impl Note {
             }
             let bad = || NoteError::BadSignature(name.to_owned());
             let signature = line.signature.as_slice().try_into().map_err(|_| bad())?;
-            key.verify(self.text.as_bytes(), signature)
-                .map_err(|_| bad())?;
+            key.verify(self.text.as_bytes(), signature).map_err(|_| bad())?;
             signed = true;
         }
-        if signed {
-            Ok(())
-        } else {
-            Err(NoteError::NotByThisKey)
-        }
+        if signed { Ok(()) } else { Err(NoteError::NotByThisKey) }
     }
 }
 

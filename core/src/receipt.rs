@@ -44,11 +44,7 @@ impl Receipt {
     /// checkpoint that the path leads to. `None` if `statement` is not JSON.
     pub fn new(statement: &[u8], entry: Entry, path: &[Hash], checkpoint: &str) -> Option<Self> {
         let statement = String::from_utf8(statement.to_vec()).ok()?;
-        let proof = LogProof {
-            index: entry.seq,
-            path: path.to_vec(),
-            checkpoint: checkpoint.to_owned(),
-        };
+        let proof = LogProof { index: entry.seq, path: path.to_vec(), checkpoint: checkpoint.to_owned() };
         Some(Self {
             typ: ReceiptType::V1,
             statement: RawValue::from_string(statement).ok()?,
@@ -102,13 +98,7 @@ enum ReceiptRefType {
 
 impl ReceiptRef {
     pub fn new(action: ActionId, verdict: Verdict, seq: u64, digest: Digest) -> Self {
-        Self {
-            typ: ReceiptRefType::V1,
-            action,
-            verdict,
-            seq,
-            digest,
-        }
+        Self { typ: ReceiptRefType::V1, action, verdict, seq, digest }
     }
 }
 

@@ -82,14 +82,8 @@ impl Item {
         }
         // serde's flatten buffers through a map, which a RawValue survives on the way out only.
         match self {
-            Self::Statement(rest) => serde_json::value::to_raw_value(&Tagged {
-                item: "statement",
-                rest,
-            }),
-            Self::Opening(rest) => serde_json::value::to_raw_value(&Tagged {
-                item: "opening",
-                rest,
-            }),
+            Self::Statement(rest) => serde_json::value::to_raw_value(&Tagged { item: "statement", rest }),
+            Self::Opening(rest) => serde_json::value::to_raw_value(&Tagged { item: "opening", rest }),
         }
         .expect("items have string keys only")
     }
@@ -111,8 +105,7 @@ impl Item {
             #[serde(default)]
             jwe: Option<String>,
         }
-        let any: Any =
-            serde_json::from_str(raw.get()).map_err(|error| ItemError(error.to_string()))?;
+        let any: Any = serde_json::from_str(raw.get()).map_err(|error| ItemError(error.to_string()))?;
         match (any.item.as_str(), any.statement, any.decision, any.jwe) {
             ("statement", Some(statement), None, None) => Ok(Self::Statement(StatementItem {
                 project: any.project,
@@ -120,14 +113,10 @@ impl Item {
                 idempotency: any.idempotency,
                 statement,
             })),
-            ("opening", None, Some(decision), Some(jwe)) => Ok(Self::Opening(OpeningItem {
-                project: any.project,
-                decision,
-                jwe,
-            })),
-            (other, ..) => Err(ItemError(format!(
-                "`{other}` with other members than its own"
-            ))),
+            ("opening", None, Some(decision), Some(jwe)) => {
+                Ok(Self::Opening(OpeningItem { project: any.project, decision, jwe }))
+            }
+            (other, ..) => Err(ItemError(format!("`{other}` with other members than its own"))),
         }
     }
 }
@@ -154,9 +143,13 @@ pub enum ItemAnswer {
         reason: RefusedReason,
     },
     /// An opening was stored.
-    Kept { digest: Digest },
+    Kept {
+        digest: Digest,
+    },
     /// Whether it was committed could not be found out. Nothing may be sent.
-    Unknown { digest: Digest },
+    Unknown {
+        digest: Digest,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -195,11 +188,7 @@ struct RecordedText {
 impl Serialize for Recorded {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let receipt = serde_json::to_string(&self.receipt).map_err(serde::ser::Error::custom)?;
-        RecordedText {
-            digest: self.digest,
-            receipt,
-        }
-        .serialize(serializer)
+        RecordedText { digest: self.digest, receipt }.serialize(serializer)
     }
 }
 
@@ -207,10 +196,7 @@ impl<'de> Deserialize<'de> for Recorded {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = RecordedText::deserialize(deserializer)?;
         let receipt = serde_json::from_str(&text.receipt).map_err(serde::de::Error::custom)?;
-        Ok(Self {
-            digest: text.digest,
-            receipt,
-        })
+        Ok(Self { digest: text.digest, receipt })
     }
 }
 
@@ -223,18 +209,14 @@ mod tests {
         // Not canonical on purpose: what was signed must arrive as it was sent.
         let statement = r#"{"b":1 , "a":"\u0061"}"#.to_owned();
         let item = Item::Statement(StatementItem {
-            project: "prj_019355a0c0007000800000000000a001"
-                .parse()
-                .expect("project"),
+            project: "prj_019355a0c0007000800000000000a001".parse().expect("project"),
             credential: None,
             idempotency: None,
             statement: RawValue::from_string(statement.clone()).expect("JSON"),
         });
         let request = RecordRequest {
             v: 1,
-            instance: "gwi_019355a0c0007000800000000000a001"
-                .parse()
-                .expect("instance"),
+            instance: "gwi_019355a0c0007000800000000000a001".parse().expect("instance"),
             items: vec![item.to_raw()],
         };
 

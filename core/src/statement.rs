@@ -14,12 +14,12 @@ pub use class::{
     ServiceName, Source, Sources, Verb,
 };
 pub use decision::{
-    Answers, Ask, Decision, Effect, Environment, JsonType, Mark, Mode, Origin, PlanStep, Quote,
-    Reason, Shape, ShapeField, Verdict,
+    Answers, Ask, Decision, Effect, Environment, JsonType, Mark, Mode, Origin, PlanStep, Quote, Reason,
+    Shape, ShapeField, Verdict,
 };
 pub use ledger::{
-    Authorization, Counts, Epoch, Finding, FindingCode, Incident, KeyEvent, KeyStatement, Kill,
-    PublicJwk, Published, PublishedType, possession_message,
+    Authorization, Counts, Epoch, Finding, FindingCode, Incident, KeyEvent, KeyStatement, Kill, PublicJwk,
+    Published, PublishedType, possession_message,
 };
 pub use observation::{Observation, ObservationReason, ObservationStatus};
 pub use received::{Received, ReceivedBytes, ReceivedForm, Signer};
@@ -184,8 +184,5 @@ fn read<T: for<'de> Deserialize<'de>>(
 ) -> Result<Statement, StatementError> {
     T::deserialize(payload)
         .map(|statement| wrap(Box::new(statement)))
-        .map_err(|error| StatementError::Malformed {
-            typ: typ.to_owned(),
-            why: error.to_string(),
-        })
+        .map_err(|error| StatementError::Malformed { typ: typ.to_owned(), why: error.to_string() })
 }

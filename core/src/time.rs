@@ -29,17 +29,15 @@ impl Timestamp {
 
     pub fn parse(text: &str) -> Result<Self, TimestampError> {
         let refuse = || TimestampError(text.to_owned());
-        let format = format_description!(
-            "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z"
-        );
+        let format =
+            format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
         // The length check keeps out years with a sign or more than four digits.
         if text.len() != 24 {
             return Err(refuse());
         }
         let parsed = PrimitiveDateTime::parse(text, format).map_err(|_| refuse())?;
         let nanos = parsed.assume_utc().unix_timestamp_nanos();
-        Self::from_millis(i64::try_from(nanos / 1_000_000).map_err(|_| refuse())?)
-            .map_err(|_| refuse())
+        Self::from_millis(i64::try_from(nanos / 1_000_000).map_err(|_| refuse())?).map_err(|_| refuse())
     }
 
     pub fn millis(self) -> i64 {

@@ -7,12 +7,7 @@ use super::{JsonError, JsonReason, MAX_DEPTH, MAX_INTEGER, Profile};
 use serde_json::{Map, Number, Value};
 
 pub(super) fn read(text: &str, profile: Profile) -> Result<Value, JsonError> {
-    let mut reader = Reader {
-        text,
-        at: 0,
-        profile,
-        path: Vec::new(),
-    };
+    let mut reader = Reader { text, at: 0, profile, path: Vec::new() };
     reader.skip_space();
     let value = reader.value(0)?;
     reader.skip_space();
@@ -208,18 +203,12 @@ impl Reader<'_> {
             }
         }
         let token = &self.text[start..self.at];
-        if self.at == integer_end {
-            self.integer(token)
-        } else {
-            self.double(token)
-        }
+        if self.at == integer_end { self.integer(token) } else { self.double(token) }
     }
 
     fn integer(&self, token: &str) -> Result<Value, JsonError> {
         match token.parse::<i64>() {
-            Ok(number) if (-MAX_INTEGER..=MAX_INTEGER).contains(&number) => {
-                Ok(Value::Number(number.into()))
-            }
+            Ok(number) if (-MAX_INTEGER..=MAX_INTEGER).contains(&number) => Ok(Value::Number(number.into())),
             _ => Err(self.refuse(JsonReason::BigInteger)),
         }
     }
@@ -239,10 +228,7 @@ impl Reader<'_> {
 }
 
 fn is_plain(key: &str) -> bool {
-    !key.is_empty()
-        && key
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+    !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
 }
 
 fn is_unsignable(c: char) -> bool {

@@ -3,9 +3,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 fn refusal(text: &str, profile: Profile) -> String {
-    parse(text.as_bytes(), profile)
-        .expect_err("must be refused")
-        .to_string()
+    parse(text.as_bytes(), profile).expect_err("must be refused").to_string()
 }
 
 #[test]
@@ -13,14 +11,8 @@ fn a_refusal_names_the_place() {
     let cases = [
         (r#"{"a":1,"a":2}"#, "`$.a`: duplicate key"),
         (r#"{"a":1,"\u0061":2}"#, "`$.a`: duplicate key"),
-        (
-            r#"{"a":[{"b":"\ud800"}]}"#,
-            "`$.a[0].b`: lone surrogate or malformed string",
-        ),
-        (
-            r#"{"a b":[9007199254740993]}"#,
-            "`$[\"a b\"][0]`: integer beyond ±(2^53−1)",
-        ),
+        (r#"{"a":[{"b":"\ud800"}]}"#, "`$.a[0].b`: lone surrogate or malformed string"),
+        (r#"{"a b":[9007199254740993]}"#, "`$[\"a b\"][0]`: integer beyond ±(2^53−1)"),
         ("[1e400]", "`$[0]`: number is not a finite double"),
         ("[NaN]", "`$[0]`: not JSON (unexpected character)"),
         ("[1,]", "`$[1]`: not JSON (unexpected character)"),
@@ -36,22 +28,13 @@ fn a_refusal_names_the_place() {
 
 #[test]
 fn the_strict_profile_refuses_what_other_languages_print_differently() {
-    assert_eq!(
-        refusal(r#"{"n":0.5}"#, Profile::Strict),
-        "`$.n`: fractional number in a signed document"
-    );
-    assert_eq!(
-        refusal(r#"{"é":1}"#, Profile::Strict),
-        "`$[\"é\"]`: key is not ASCII"
-    );
+    assert_eq!(refusal(r#"{"n":0.5}"#, Profile::Strict), "`$.n`: fractional number in a signed document");
+    assert_eq!(refusal(r#"{"é":1}"#, Profile::Strict), "`$[\"é\"]`: key is not ASCII");
     for text in [r#"["\u0007"]"#, "[\"\u{2028}\"]", r#"["\u2029"]"#] {
         assert!(refusal(text, Profile::Strict).contains("control or line separator"));
     }
     let large = format!("[\"{}\"]", "x".repeat(MAX_STRICT));
-    assert_eq!(
-        refusal(&large, Profile::Strict),
-        "`$`: larger than 65536 bytes"
-    );
+    assert_eq!(refusal(&large, Profile::Strict), "`$`: larger than 65536 bytes");
 }
 
 #[test]
@@ -107,9 +90,7 @@ fn any_json() -> impl Strategy<Value = serde_json::Value> {
         Just(serde_json::Value::Null),
         any::<bool>().prop_map(Into::into),
         (-MAX_INTEGER..=MAX_INTEGER).prop_map(Into::into),
-        any::<f64>()
-            .prop_filter("finite", |d| d.is_finite())
-            .prop_map(Into::into),
+        any::<f64>().prop_filter("finite", |d| d.is_finite()).prop_map(Into::into),
         any::<String>().prop_map(Into::into),
     ];
     leaf.prop_recursive(5, 64, 8, |inner| {

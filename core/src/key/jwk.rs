@@ -71,10 +71,8 @@ impl Jwk {
         if self.kty != "OKP" || self.crv != "Ed25519" {
             return Err(JwkSetError::OtherCurve(self.kid.clone()));
         }
-        let key = PublicKey::parse(&self.x).map_err(|error| JwkSetError::Key {
-            kid: self.kid.clone(),
-            error,
-        })?;
+        let key =
+            PublicKey::parse(&self.x).map_err(|error| JwkSetError::Key { kid: self.kid.clone(), error })?;
         if key.thumbprint() == self.kid {
             Ok(key)
         } else {
@@ -94,8 +92,7 @@ impl JwkSet {
     /// Reads a set and checks every key in it. Members beside ours are allowed, as RFC 7517 wants.
     pub fn parse(text: &[u8]) -> Result<Self, JwkSetError> {
         let value = json::parse(text, Profile::Foreign)?;
-        let set: Self =
-            serde_json::from_value(value).map_err(|e| JwkSetError::Shape(e.to_string()))?;
+        let set: Self = serde_json::from_value(value).map_err(|e| JwkSetError::Shape(e.to_string()))?;
         for (index, key) in set.keys.iter().enumerate() {
             key.public_key()?;
             if set.keys[..index].iter().any(|other| other.kid == key.kid) {
@@ -107,8 +104,6 @@ impl JwkSet {
 
     /// The key of this id and purpose.
     pub fn find(&self, kid: &Thumbprint, purpose: Purpose) -> Option<&Jwk> {
-        self.keys
-            .iter()
-            .find(|key| key.kid == *kid && key.purpose == purpose)
+        self.keys.iter().find(|key| key.kid == *kid && key.purpose == purpose)
     }
 }

@@ -51,12 +51,7 @@ impl<P: KeyPurpose> SigningKey<P> {
         let public = PublicKey::from_bytes(key.verifying_key().to_bytes())
             .expect("a clamped scalar times the base point is a canonical point of large order");
         let kid = public.thumbprint();
-        Self {
-            key,
-            public,
-            kid,
-            purpose: PhantomData,
-        }
+        Self { key, public, kid, purpose: PhantomData }
     }
 
     pub fn purpose(&self) -> Purpose {

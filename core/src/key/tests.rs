@@ -9,10 +9,7 @@ fn key_from_hex(digits: &str) -> Result<PublicKey, KeyError> {
 fn the_thumbprint_is_that_of_rfc_8037() {
     // RFC 8037, appendix A.3.
     let key = PublicKey::parse("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo").expect("good key");
-    assert_eq!(
-        key.thumbprint().as_str(),
-        "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
-    );
+    assert_eq!(key.thumbprint().as_str(), "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k");
 }
 
 #[test]
@@ -48,8 +45,8 @@ fn a_malleated_signature_does_not_hold() {
     assert_eq!(key.public().verify(b"message", &signature), Ok(()));
 
     // S + L is the same scalar; whoever accepts it accepts two signatures for one statement.
-    let order = unhex::<32>("edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010")
-        .expect("32 bytes");
+    let order =
+        unhex::<32>("edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010").expect("32 bytes");
     let mut malleated = signature;
     let mut carry = 0u16;
     for (s, l) in malleated[32..].iter_mut().zip(order) {
@@ -57,56 +54,29 @@ fn a_malleated_signature_does_not_hold() {
         *s = sum.to_le_bytes()[0];
         carry = sum >> 8;
     }
-    assert_eq!(
-        key.public().verify(b"message", &malleated),
-        Err(BadSignature)
-    );
-    assert_eq!(
-        key.public().verify(b"massage", &signature),
-        Err(BadSignature)
-    );
+    assert_eq!(key.public().verify(b"message", &malleated), Err(BadSignature));
+    assert_eq!(key.public().verify(b"massage", &signature), Err(BadSignature));
 }
 
 /// C3: a key in a log line would be a key no more.
 #[test]
 fn a_signing_key_prints_its_public_id_alone() {
     let key = SigningKey::<Decision>::from_seed(&[0x11; 32]);
-    assert_eq!(
-        format!("{key:?}"),
-        "SigningKey(decision vaJPtef-vPnGAIWE19qlMPDYWGaER3zeeJM_3r1WO7E)"
-    );
+    assert_eq!(format!("{key:?}"), "SigningKey(decision vaJPtef-vPnGAIWE19qlMPDYWGaER3zeeJM_3r1WO7E)");
     assert!(key.is_sample());
 }
 
 #[test]
 fn a_key_set_with_a_wrong_kid_or_a_key_twice_is_refused() {
-    let good = Jwk::new(
-        SigningKey::<Log>::from_seed(&[0x14; 32]).public(),
-        Purpose::Log,
-    );
-    let other = Jwk::new(
-        SigningKey::<Log>::from_seed(&[0x15; 32]).public(),
-        Purpose::Log,
-    );
+    let good = Jwk::new(SigningKey::<Log>::from_seed(&[0x14; 32]).public(), Purpose::Log);
+    let other = Jwk::new(SigningKey::<Log>::from_seed(&[0x15; 32]).public(), Purpose::Log);
     let set = |keys: Vec<Jwk>| {
-        let set = JwkSet {
-            iss: "https://gw.example/p/7-k3m9q2v8".parse().expect("issuer"),
-            keys,
-        };
+        let set = JwkSet { iss: "https://gw.example/p/7-k3m9q2v8".parse().expect("issuer"), keys };
         JwkSet::parse(&serde_json::to_vec(&set).expect("serialises"))
     };
 
     assert!(set(vec![good.clone(), other.clone()]).is_ok());
-    let swapped = Jwk {
-        kid: other.kid.clone(),
-        ..good.clone()
-    };
-    assert!(matches!(
-        set(vec![swapped]),
-        Err(JwkSetError::KidIsNotThumbprint(_))
-    ));
-    assert!(matches!(
-        set(vec![good.clone(), good]),
-        Err(JwkSetError::Twice(_))
-    ));
+    let swapped = Jwk { kid: other.kid.clone(), ..good.clone() };
+    assert!(matches!(set(vec![swapped]), Err(JwkSetError::KidIsNotThumbprint(_))));
+    assert!(matches!(set(vec![good.clone(), good]), Err(JwkSetError::Twice(_))));
 }

@@ -40,14 +40,8 @@ impl LogProof {
         if index.to_string() != digits {
             return Err(LogProofError);
         }
-        let path = lines
-            .map(|line| Hash::parse(line).ok_or(LogProofError))
-            .collect::<Result<_, _>>()?;
-        Ok(Self {
-            index,
-            path,
-            checkpoint: checkpoint.to_owned(),
-        })
+        let path = lines.map(|line| Hash::parse(line).ok_or(LogProofError)).collect::<Result<_, _>>()?;
+        Ok(Self { index, path, checkpoint: checkpoint.to_owned() })
     }
 }
 

@@ -34,11 +34,7 @@ pub enum Refusal {
     #[error("statement is signed by key `{0}`, which is not pinned")]
     UnknownKey(Thumbprint),
     #[error("statement needs a key of purpose {wanted}; `{kid}` is pinned for {found}")]
-    OtherPurpose {
-        kid: Thumbprint,
-        wanted: Purpose,
-        found: Purpose,
-    },
+    OtherPurpose { kid: Thumbprint, wanted: Purpose, found: Purpose },
     #[error("key `{kid}` did not count at {at}")]
     KeyNotValid { kid: Thumbprint, at: Timestamp },
     #[error("signature of the statement does not hold under key `{0}`")]
@@ -53,13 +49,8 @@ pub enum Refusal {
     OtherKind { named: Kind, found: Kind },
     #[error("entry.epoch is `{0}`, not the day of entry.at")]
     OtherEpoch(String),
-    #[error(
-        "decision of {decided} stands in an entry of {entered}: more than 2 s ahead or 15 s behind"
-    )]
-    Skew {
-        decided: Timestamp,
-        entered: Timestamp,
-    },
+    #[error("decision of {decided} stands in an entry of {entered}: more than 2 s ahead or 15 s behind")]
+    Skew { decided: Timestamp, entered: Timestamp },
     #[error(transparent)]
     Proof(#[from] LogProofError),
     #[error("proof is for index {index}, the entry is number {seq}")]
@@ -79,9 +70,7 @@ pub enum Refusal {
 impl Refusal {
     pub fn class(&self) -> RefusalClass {
         match self {
-            Self::UnknownKey(_) | Self::UnknownLogKey | Self::OtherIssuer { .. } => {
-                RefusalClass::Unpinned
-            }
+            Self::UnknownKey(_) | Self::UnknownLogKey | Self::OtherIssuer { .. } => RefusalClass::Unpinned,
             Self::Json(_)
             | Self::Shape(_)
             | Self::Envelope(_)

@@ -39,31 +39,19 @@ fn time(text: &str) -> Timestamp {
 
 /// A receipt for the first entry of a log, of something that was received.
 fn receipt(keys: &Keys) -> Receipt {
-    let project = "prj_019355a0c0007000800000000000a001"
-        .parse()
-        .expect("project");
+    let project = "prj_019355a0c0007000800000000000a001".parse().expect("project");
     let at = time("2026-11-30T11:20:00.149Z");
     let received = Received {
         typ: ReceivedType::V1,
         form: ReceivedForm::ExecutionNative,
-        signer: Signer {
-            kid: None,
-            thumbprint: None,
-        },
+        signer: Signer { kid: None, thumbprint: None },
         project,
         at,
         holds: false,
         bytes: ReceivedBytes(b"{}".to_vec()),
     };
     let signed = Signed::sign(received, &keys.ledger);
-    let entry = Entry::new(
-        project,
-        0,
-        at,
-        Kind::Execution,
-        signed.digest(),
-        genesis(project),
-    );
+    let entry = Entry::new(project, 0, at, Kind::Execution, signed.digest(), genesis(project));
     let mut tree = Frontier::empty();
     let paths = tree.append(&[entry.leaf_hash()]);
     let checkpoint = Checkpoint {
@@ -71,13 +59,7 @@ fn receipt(keys: &Keys) -> Receipt {
         size: tree.size(),
         root: tree.root(),
     };
-    Receipt::new(
-        signed.bytes(),
-        entry,
-        &paths[0],
-        &checkpoint.sign(&keys.log),
-    )
-    .expect("an envelope is JSON")
+    Receipt::new(signed.bytes(), entry, &paths[0], &checkpoint.sign(&keys.log)).expect("an envelope is JSON")
 }
 
 fn refusal(receipt: &[u8], set: JwkSet) -> Refusal {
@@ -91,11 +73,7 @@ fn a_receipt_verifies_with_pinned_keys_alone() {
     let trust = Trust::from_set(set(&keys)).expect("good keys");
     let verified = verify(&receipt(&keys).bytes(), &trust).expect("verifies");
     assert_eq!(verified.checkpoint.size, 1);
-    assert_eq!(
-        verified.verdict(),
-        None,
-        "an execution carries no verdict of ours"
-    );
+    assert_eq!(verified.verdict(), None, "an execution carries no verdict of ours");
 }
 
 /// P7: self-consistent is not enough; keys that nobody pinned prove nothing.
@@ -126,17 +104,11 @@ fn a_key_counts_between_its_entries_only() {
     let bytes = receipt(&keys).bytes();
     let bounded = |from: &str, until: &str| {
         let mut set = set(&keys);
-        set.keys[1] = set.keys[1]
-            .clone()
-            .valid_from(time(from))
-            .valid_until(time(until));
+        set.keys[1] = set.keys[1].clone().valid_from(time(from)).valid_until(time(until));
         verify(&bytes, &Trust::from_set(set).expect("good keys")).map(|_| ())
     };
 
-    assert_eq!(
-        bounded("2026-11-30T11:20:00.149Z", "2026-11-30T11:20:00.149Z"),
-        Ok(())
-    );
+    assert_eq!(bounded("2026-11-30T11:20:00.149Z", "2026-11-30T11:20:00.149Z"), Ok(()));
     for (from, until) in [
         ("2026-11-30T11:20:00.150Z", "2026-12-30T11:20:00.150Z"),
         ("2026-10-30T11:20:00.150Z", "2026-11-30T11:20:00.148Z"),

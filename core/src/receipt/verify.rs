@@ -71,8 +71,7 @@ impl Verified {
 /// Checks a receipt against pinned keys. Needs no network, no clock and nothing from the log operator.
 pub fn verify(receipt: &[u8], trust: &Trust) -> Result<Verified, Refusal> {
     json::parse(receipt, Profile::Foreign)?;
-    let receipt: Receipt =
-        serde_json::from_slice(receipt).map_err(|e| Refusal::Shape(e.to_string()))?;
+    let receipt: Receipt = serde_json::from_slice(receipt).map_err(|e| Refusal::Shape(e.to_string()))?;
     let envelope = Envelope::parse(receipt.statement().as_bytes())?;
     let statement = envelope.statement()?;
     let entry = receipt.entry();
@@ -98,25 +97,14 @@ fn signed_by_pinned_key(
     trust: &Trust,
 ) -> Result<(), Refusal> {
     let kid = envelope.kid();
-    let (jwk, key) = trust
-        .by_kid(kid)
-        .ok_or_else(|| Refusal::UnknownKey(kid.clone()))?;
+    let (jwk, key) = trust.by_kid(kid).ok_or_else(|| Refusal::UnknownKey(kid.clone()))?;
     if jwk.purpose != wanted {
-        return Err(Refusal::OtherPurpose {
-            kid: kid.clone(),
-            wanted,
-            found: jwk.purpose,
-        });
+        return Err(Refusal::OtherPurpose { kid: kid.clone(), wanted, found: jwk.purpose });
     }
     if !counts_at(jwk, at) {
-        return Err(Refusal::KeyNotValid {
-            kid: kid.clone(),
-            at,
-        });
+        return Err(Refusal::KeyNotValid { kid: kid.clone(), at });
     }
-    envelope
-        .verify(&key)
-        .map_err(|_| Refusal::BadSignature(kid.clone()))
+    envelope.verify(&key).map_err(|_| Refusal::BadSignature(kid.clone()))
 }
 
 /// A receipt alone gives times, not positions: the window is that of the key's entries, both ends included.
@@ -126,10 +114,9 @@ fn counts_at(jwk: &Jwk, at: Timestamp) -> bool {
 
 fn issued_by_pinned_issuer(statement: &Statement, trust: &Trust) -> Result<(), Refusal> {
     match statement.issuer() {
-        Some(found) if found != trust.issuer() => Err(Refusal::OtherIssuer {
-            found: found.clone(),
-            pinned: trust.issuer().clone(),
-        }),
+        Some(found) if found != trust.issuer() => {
+            Err(Refusal::OtherIssuer { found: found.clone(), pinned: trust.issuer().clone() })
+        }
         Some(_) | None => Ok(()),
     }
 }
@@ -140,25 +127,18 @@ fn entry_is_of(entry: &Entry, envelope: &Envelope, statement: &Statement) -> Res
     }
     let digest = envelope.digest();
     if entry.body != digest {
-        return Err(Refusal::OtherBody {
-            named: entry.body,
-            found: digest,
-        });
+        return Err(Refusal::OtherBody { named: entry.body, found: digest });
     }
     if entry.kind != statement.kind() {
-        return Err(Refusal::OtherKind {
-            named: entry.kind,
-            found: statement.kind(),
-        });
+        return Err(Refusal::OtherKind { named: entry.kind, found: statement.kind() });
     }
     if entry.epoch != entry.at.epoch() {
         return Err(Refusal::OtherEpoch(entry.epoch.clone()));
     }
     match statement {
-        Statement::Decision(decision) if is_skewed(decision.at, entry.at) => Err(Refusal::Skew {
-            decided: decision.at,
-            entered: entry.at,
-        }),
+        Statement::Decision(decision) if is_skewed(decision.at, entry.at) => {
+            Err(Refusal::Skew { decided: decision.at, entered: entry.at })
+        }
         _ => Ok(()),
     }
 }
@@ -172,19 +152,10 @@ pub fn is_skewed(decided: Timestamp, entered: Timestamp) -> bool {
 fn included(entry: &Entry, proof: &str, trust: &Trust) -> Result<Checkpoint, Refusal> {
     let proof = LogProof::parse(proof)?;
     if proof.index != entry.seq {
-        return Err(Refusal::OtherIndex {
-            index: proof.index,
-            seq: entry.seq,
-        });
+        return Err(Refusal::OtherIndex { index: proof.index, seq: entry.seq });
     }
     let checkpoint = signed_checkpoint(&proof.checkpoint, trust)?;
-    tree::verify_inclusion(
-        &entry.leaf_hash(),
-        proof.index,
-        checkpoint.size,
-        &proof.path,
-        &checkpoint.root,
-    )?;
+    tree::verify_inclusion(&entry.leaf_hash(), proof.index, checkpoint.size, &proof.path, &checkpoint.root)?;
     Ok(checkpoint)
 }
 
@@ -193,10 +164,7 @@ fn signed_checkpoint(text: &str, trust: &Trust) -> Result<Checkpoint, Refusal> {
     let checkpoint = Checkpoint::parse(&note).map_err(Refusal::Checkpoint)?;
     let pinned = trust.issuer().origin();
     if checkpoint.origin != pinned {
-        return Err(Refusal::OtherOrigin {
-            found: checkpoint.origin,
-            pinned,
-        });
+        return Err(Refusal::OtherOrigin { found: checkpoint.origin, pinned });
     }
     for jwk in &trust.set.keys {
         let Ok(key) = jwk.public_key() else { continue };

@@ -4,9 +4,7 @@ use super::class::{Class, vocabulary};
 use super::{DecisionType, nullable};
 use crate::commitment::Commitment;
 use crate::digest::Digest;
-use crate::id::{
-    ActionId, AgentId, HoldId, ProjectId, ProviderId, RuleId, RunId, SessionId, ToolName,
-};
+use crate::id::{ActionId, AgentId, HoldId, ProjectId, ProviderId, RuleId, RunId, SessionId, ToolName};
 use crate::issuer::Issuer;
 use crate::nonce::Nonce16;
 use crate::time::Timestamp;
@@ -166,10 +164,7 @@ impl Decision {
     pub fn is_cleared(&self) -> bool {
         match (self.verdict, self.effect) {
             (Verdict::Allow, _) | (_, Effect::Advisory) => true,
-            (
-                Verdict::Deny | Verdict::StepUp | Verdict::Modify | Verdict::Defer,
-                Effect::Enforced,
-            ) => false,
+            (Verdict::Deny | Verdict::StepUp | Verdict::Modify | Verdict::Defer, Effect::Enforced) => false,
         }
     }
 }

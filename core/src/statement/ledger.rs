@@ -60,11 +60,7 @@ pub struct PublicJwk {
 
 impl PublicJwk {
     pub fn new(key: &PublicKey) -> Self {
-        Self {
-            kty: "OKP".into(),
-            crv: "Ed25519".into(),
-            x: key.x(),
-        }
+        Self { kty: "OKP".into(), crv: "Ed25519".into(), x: key.x() }
     }
 }
 

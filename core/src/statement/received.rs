@@ -63,8 +63,6 @@ impl Serialize for ReceivedBytes {
 impl<'de> Deserialize<'de> for ReceivedBytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        unbase64url(&text)
-            .map(Self)
-            .ok_or_else(|| D::Error::custom("bytes are not base64url"))
+        unbase64url(&text).map(Self).ok_or_else(|| D::Error::custom("bytes are not base64url"))
     }
 }

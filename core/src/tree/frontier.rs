@@ -22,10 +22,7 @@ pub struct FrontierError {
 
 impl Frontier {
     pub fn empty() -> Self {
-        Self {
-            size: 0,
-            edges: Vec::new(),
-        }
+        Self { size: 0, edges: Vec::new() }
     }
 
     pub fn size(&self) -> u64 {
@@ -49,11 +46,7 @@ impl Frontier {
         let wanted = 32 * size.count_ones() as usize;
         let (nodes, rest) = bytes.as_chunks::<32>();
         if bytes.len() != wanted || !rest.is_empty() {
-            return Err(FrontierError {
-                size,
-                wanted,
-                found: bytes.len(),
-            });
+            return Err(FrontierError { size, wanted, found: bytes.len() });
         }
         let edges = nodes.iter().copied().map(Hash::from_bytes).collect();
         Ok(Self { size, edges })
@@ -77,10 +70,7 @@ impl Frontier {
 
     fn complete_subtrees(&self) -> HashMap<(u8, u64), Hash> {
         let levels = (0..64u8).rev().filter(|l| self.size >> l & 1 == 1);
-        levels
-            .zip(&self.edges)
-            .map(|(level, hash)| ((level, (self.size >> level) - 1), *hash))
-            .collect()
+        levels.zip(&self.edges).map(|(level, hash)| ((level, (self.size >> level) - 1), *hash)).collect()
     }
 
     fn push(&mut self, leaf: Hash, nodes: &mut HashMap<(u8, u64), Hash>) {
@@ -88,10 +78,7 @@ impl Frontier {
         nodes.insert((level, index), hash);
         // An odd index is a right child: its left sibling is the smallest edge, and both become their parent.
         while index & 1 == 1 {
-            let left = self
-                .edges
-                .pop()
-                .expect("an odd index means a complete left sibling on the edge");
+            let left = self.edges.pop().expect("an odd index means a complete left sibling on the edge");
             hash = node_hash(&left, &hash);
             level += 1;
             index >>= 1;

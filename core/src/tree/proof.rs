@@ -27,10 +27,7 @@ fn range_hash(low: u64, high: u64, node: &impl Fn(u8, u64) -> Option<Hash>) -> O
         return node(level, low / width);
     }
     let middle = low + split(width);
-    Some(node_hash(
-        &range_hash(low, middle, node)?,
-        &range_hash(middle, high, node)?,
-    ))
+    Some(node_hash(&range_hash(low, middle, node)?, &range_hash(middle, high, node)?))
 }
 
 /// The root of the first `size` leaves.
@@ -42,11 +39,7 @@ pub fn root_of(size: u64, node: &impl Fn(u8, u64) -> Option<Hash>) -> Option<Has
 }
 
 /// PATH(index, D[size]), leaf sibling first. `None` outside the tree or where a node is missing.
-pub fn inclusion_path(
-    index: u64,
-    size: u64,
-    node: &impl Fn(u8, u64) -> Option<Hash>,
-) -> Option<Vec<Hash>> {
+pub fn inclusion_path(index: u64, size: u64, node: &impl Fn(u8, u64) -> Option<Hash>) -> Option<Vec<Hash>> {
     if index >= size {
         return None;
     }
@@ -67,11 +60,7 @@ pub fn inclusion_path(
 }
 
 /// PROOF(old, D[new]). Empty where old is 0 or equals new.
-pub fn consistency_path(
-    old: u64,
-    new: u64,
-    node: &impl Fn(u8, u64) -> Option<Hash>,
-) -> Option<Vec<Hash>> {
+pub fn consistency_path(old: u64, new: u64, node: &impl Fn(u8, u64) -> Option<Hash>) -> Option<Vec<Hash>> {
     if old > new {
         return None;
     }
@@ -145,11 +134,7 @@ pub fn verify_consistency(
         return Err(ProofError::NotAPrefix { old, new });
     }
     if old == 0 || old == new {
-        let expected = if old == 0 {
-            Hash::empty_root()
-        } else {
-            *new_root
-        };
+        let expected = if old == 0 { Hash::empty_root() } else { *new_root };
         return match (path.is_empty(), expected == *old_root) {
             (true, true) => Ok(()),
             (false, _) => Err(ProofError::WrongLength),

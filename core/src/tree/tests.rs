@@ -11,10 +11,7 @@ fn by_definition(leaves: &[Hash]) -> Hash {
             while half * 2 < leaves.len() {
                 half *= 2;
             }
-            node_hash(
-                &by_definition(&leaves[..half]),
-                &by_definition(&leaves[half..]),
-            )
+            node_hash(&by_definition(&leaves[..half]), &by_definition(&leaves[half..]))
         }
     }
 }
@@ -53,10 +50,7 @@ fn appending_in_any_batches_builds_the_tree_of_the_definition() {
             for (offset, path) in paths.iter().enumerate() {
                 let index = (done + offset) as u64;
                 let leaf = &all[done + offset];
-                assert_eq!(
-                    verify_inclusion(leaf, index, frontier.size(), path, &root),
-                    Ok(())
-                );
+                assert_eq!(verify_inclusion(leaf, index, frontier.size(), path, &root), Ok(()));
             }
             done += chunk.len();
             let again = Frontier::from_bytes(frontier.size(), &frontier.to_bytes());
