@@ -1,0 +1,14 @@
+//! The one place of this program that reads the clock.
+
+use std::time::SystemTime;
+
+use counterfoil_core::time::Timestamp;
+
+/// Now, as this machine's clock has it.
+#[must_use]
+pub fn now() -> Timestamp {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that the rest takes as an argument")]
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let millis = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_millis(millis).expect("this machine's clock stands before the year 10000")
+}
