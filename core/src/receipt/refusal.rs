@@ -49,6 +49,8 @@ pub enum Refusal {
     OtherKind { named: Kind, found: Kind },
     #[error("entry.epoch is `{0}`, not the day of entry.at")]
     OtherEpoch(String),
+    #[error("first entry follows `{0}`, not the start of its project's chain")]
+    NotGenesis(Digest),
     #[error("decision of {decided} stands in an entry of {entered}: more than 2 s ahead or 15 s behind")]
     Skew { decided: Timestamp, entered: Timestamp },
     #[error(transparent)]
@@ -82,6 +84,7 @@ impl Refusal {
             | Self::OtherBody { .. }
             | Self::OtherKind { .. }
             | Self::OtherEpoch(_)
+            | Self::NotGenesis(_)
             | Self::Skew { .. }
             | Self::Proof(_)
             | Self::OtherIndex { .. }
@@ -108,6 +111,7 @@ impl Refusal {
             Self::OtherBody { .. } => "other_body",
             Self::OtherKind { .. } => "other_kind",
             Self::OtherEpoch(_) => "other_epoch",
+            Self::NotGenesis(_) => "not_genesis",
             Self::Skew { .. } => "skew",
             Self::Proof(_) => "proof",
             Self::OtherIndex { .. } => "other_index",

@@ -3,7 +3,7 @@
 use super::{LogProof, Receipt, Refusal};
 use crate::checkpoint::Checkpoint;
 use crate::digest::Digest;
-use crate::entry::Entry;
+use crate::entry::{Entry, genesis};
 use crate::envelope::Envelope;
 use crate::json::{self, Profile};
 use crate::key::{Jwk, JwkSet, JwkSetError, PublicKey, Purpose, Thumbprint};
@@ -134,6 +134,9 @@ fn entry_is_of(entry: &Entry, envelope: &Envelope, statement: &Statement) -> Res
     }
     if entry.epoch != entry.at.epoch() {
         return Err(Refusal::OtherEpoch(entry.epoch.clone()));
+    }
+    if entry.seq == 0 && entry.prev != genesis(entry.project) {
+        return Err(Refusal::NotGenesis(entry.prev));
     }
     match statement {
         Statement::Decision(decision) if is_skewed(decision.at, entry.at) => {

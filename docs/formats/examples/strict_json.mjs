@@ -73,6 +73,8 @@ export function fits(value, shape, path) {
     need(Number.isSafeInteger(value) && value >= 0, `${path} is not of type int`);
   } else if (shape === "bool") {
     need(typeof value === "boolean", `${path} is not of type bool`);
+  } else if (shape === "null") {
+    need(value === null, `${path} is not null`);
   } else if (shape !== "any") {
     const pattern = FORMAT.patterns[shape] ?? shape;
     need(typeof value === "string" && new RegExp(`^(?:${pattern})$`, "u").test(value), `${path} does not match ${shape}`);

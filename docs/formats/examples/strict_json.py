@@ -73,6 +73,8 @@ def fits(value, shape, path):
             fits(inner, shape[0], f"{path}[]")
     elif shape in ("int", "bool"):
         need(type(value).__name__ == shape and value >= 0, f"{path} is not of type {shape}")
+    elif shape == "null":
+        need(value is None, f"{path} is not null")
     elif shape != "any":
         pattern = FORMAT["patterns"].get(shape, shape)
         need(isinstance(value, str) and re.fullmatch(pattern, value), f"{path} does not match {shape}")

@@ -10,18 +10,18 @@ import { Broken, FORMAT, canonical, fits, need, plain, read } from "./strict_jso
 
 export class Unpinned extends Error {}
 
-export function pinned(jwks) { // kid -> { purpose, key }
+export function pinned(jwks) { // kid -> { purpose, key, from, until }
   const trust = read(jwks);
   fits(trust.iss, "issuer", "$.iss");
   const keys = new Map();
-  for (const { kty, crv, x, kid, purpose } of trust.keys) {
+  for (const { kty, crv, x, kid, purpose, from, until } of trust.keys) {
     fits(purpose, "purpose", "$.keys[].purpose");
     need(kty === "OKP" && crv === "Ed25519", "a key of another kind");
     const thumbprint = sha256(canonical({ crv, kty, x })).toString("base64url");
     need(kid === thumbprint && !keys.has(kid), "a kid that is not the thumbprint, or a key twice");
     const key = unbase64(x, "base64url");
     need(sound(key), "a key under which signatures prove nothing");
-    keys.set(kid, { purpose, key });
+    keys.set(kid, { purpose, key, from: from ?? "", until: until ?? "9999" });
   }
   return { iss: trust.iss, keys };
 }
@@ -41,12 +41,15 @@ export function verify(receiptBytes, jwksBytes) {
   const signer = keys.get(signature.kid);
   if ((payload.iss ?? iss) !== iss || !signer) throw new Unpinned("signed by a key, or for an issuer, that you did not pin");
   need(signer.purpose === kind.purpose, `signed by a key of purpose ${signer.purpose}`);
+  need(signer.from <= entry.at && entry.at <= signer.until, "signed by a key that did not count then");
   need(signedBy(signer.key, unbase64(signature.sig, "base64url"), canonical(payload)), "the signature does not hold");
 
   need(entry.v === 1 && entry.project === payload.project, "the entry is of another project");
   need(entry.kind === kind.entry[payload.form ?? ""], "the entry is of another kind");
   need(entry.body === `sha256:${sha256(canonical(statement)).toString("hex")}`, "the entry is of another statement");
   need(entry.epoch === entry.at.slice(0, 10), "the entry is of another day");
+  const late = Date.parse(entry.at) - Date.parse(payload.at);
+  need(entry.kind !== "decision" || (late >= -2000 && late <= 15000), "the decision is too old for its entry, or ahead of it");
   const genesis = sha256(`counterfoil/genesis/v1\n${entry.project}`).toString("hex");
   need(entry.seq > 0 || entry.prev === `sha256:${genesis}`, "the first entry does not start the chain");
 
@@ -59,12 +62,14 @@ export function verify(receiptBytes, jwksBytes) {
   need(computed.equals(unbase64(root)), "the entry is not in the tree");
   need(`https://${origin}` === iss, "the checkpoint is of another log");
   const keyId = (key) => sha256(origin, "\n\x01", key).toString("hex", 0, 4);
-  const logs = new Map([...keys.values()].filter(({ purpose }) => purpose === "log").map(({ key }) => [keyId(key), key]));
+  const pins = new Map([...keys.values()].map((pin) => [keyId(pin.key), pin]));
   const named = lines.split("\n").map((line) => line.split(" ")).filter(([, name]) => name === origin);
-  const known = named.map(([, , raw]) => unbase64(raw)).filter((raw) => logs.has(raw.toString("hex", 0, 4)));
+  const known = named.map(([, , raw]) => unbase64(raw)).map((raw) => ({ raw, pin: pins.get(raw.toString("hex", 0, 4)) }))
+    .filter(({ pin }) => pin);
   if (known.length === 0) throw new Unpinned("the checkpoint is not signed by a log key that you pinned");
-  const hold = known.every((raw) => signedBy(logs.get(raw.toString("hex", 0, 4)), raw.subarray(4), text));
+  const hold = known.every(({ raw, pin }) => signedBy(pin.key, raw.subarray(4), text));
   need(hold, "the checkpoint's signature does not hold");
+  need(known.some(({ pin }) => pin.purpose === "log"), "the checkpoint is signed by a key of another purpose");
   return { payload, entry };
 }
 

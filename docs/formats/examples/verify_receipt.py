@@ -5,6 +5,7 @@ Needs Python 3.11, PyPI `cryptography`, and proofs.py, strict_json.py and statem
 Not checked: that the log is complete, and that everybody is shown the same newest end of it.
 """
 import pathlib, re, sys
+from datetime import datetime
 from proofs import base64url, root_of, sha256, signed_by, sound, unbase64
 from strict_json import FORMAT, canonical, fits, need, plain, read
 
@@ -13,7 +14,7 @@ class Unpinned(Exception):
     pass
 
 
-def pinned(jwks):  # kid -> (purpose, key)
+def pinned(jwks):  # kid -> (purpose, key, from, until)
     trust, keys = read(jwks), {}
     need(isinstance(trust, dict) and {"iss", "keys"} <= set(trust), "not a key set")
     fits(trust["iss"], "issuer", "$.iss")
@@ -24,7 +25,7 @@ def pinned(jwks):  # kid -> (purpose, key)
         kid, key = base64url(sha256(canonical({name: jwk[name] for name in ("crv", "kty", "x")}))), unbase64(jwk["x"], url=True)
         need(kid == jwk["kid"] and kid not in keys, "a kid that is not the thumbprint, or a key twice")
         need(sound(key), "a key under which signatures prove nothing")
-        keys[kid] = (jwk["purpose"], key)
+        keys[kid] = (jwk["purpose"], key, jwk.get("from") or "", jwk.get("until") or "9999")
     return trust["iss"], keys
 
 
@@ -42,14 +43,17 @@ def verify(receipt, jwks):
     need(len(canonical(payload)) <= kind["bytes"], "the statement is too large")
     if payload.get("iss", iss) != iss or signature["kid"] not in keys:
         raise Unpinned("signed by a key, or for an issuer, that you did not pin")
-    purpose, key = keys[signature["kid"]]
+    purpose, key, since, until = keys[signature["kid"]]
     need(purpose == kind["purpose"], f"signed by a key of purpose {purpose}")
+    need(since <= entry["at"] <= until, "signed by a key that did not count then")
     need(signed_by(key, unbase64(signature["sig"], url=True), canonical(payload)), "the signature does not hold")
 
     need(entry["v"] == 1 and entry["project"] == payload["project"], "the entry is of another project")
     need(entry["kind"] == kind["entry"].get(payload.get("form", "")), "the entry is of another kind")
     need(entry["body"] == "sha256:" + sha256(canonical(statement)).hex(), "the entry is of another statement")
     need(entry["epoch"] == entry["at"][:10], "the entry is of another day")
+    late = (datetime.fromisoformat(entry["at"]) - datetime.fromisoformat(payload["at"])).total_seconds()
+    need(entry["kind"] != "decision" or -2 <= late <= 15, "the decision is too old for its entry, or ahead of it")
     genesis = sha256(b"counterfoil/genesis/v1\n", entry["project"].encode()).hex()
     need(entry["seq"] > 0 or entry["prev"] == "sha256:" + genesis, "the first entry does not start the chain")
 
@@ -60,12 +64,13 @@ def verify(receipt, jwks):
     leaf = sha256(b"\x00", canonical(entry))
     need(root_of(leaf, entry["seq"], int(size), map(unbase64, path.split())) == unbase64(root), "the entry is not in the tree")
     need("https://" + origin == iss, "the checkpoint is of another log")
-    logs = {sha256(origin.encode(), b"\n\x01", key)[:4]: key for purpose, key in keys.values() if purpose == "log"}
+    pins = {sha256(origin.encode(), b"\n\x01", key)[:4]: (purpose, key) for purpose, key, *_ in keys.values()}
     named = [unbase64(line.split(" ")[2]) for line in lines.splitlines() if line.split(" ")[1] == origin]
-    known = [raw for raw in named if raw[:4] in logs]
+    known = [(*pins[raw[:4]], raw[4:]) for raw in named if raw[:4] in pins]
     if not known:
         raise Unpinned("the checkpoint is not signed by a log key that you pinned")
-    need(all(signed_by(logs[raw[:4]], raw[4:], text.encode()) for raw in known), "the checkpoint's signature does not hold")
+    need(all(signed_by(key, raw, text.encode()) for _, key, raw in known), "the checkpoint's signature does not hold")
+    need("log" in [purpose for purpose, *_ in known], "the checkpoint is signed by a key of another purpose")
     return payload, entry
 
 

@@ -50,6 +50,10 @@ def payload_cases():
         "nonce_of_fifteen_bytes": ("22 base64url characters", {"nonce": url64(b"\x01" * 15)}),
         "control_as_text": ("a number is not a text", {"control": "17"}),
         "control_as_boolean": ("a boolean is not a number", {"control": True}),
+        "reason_unknown": ("a closed vocabulary", {"reason": "because"}),
+        "verb_unknown": ("a closed vocabulary", {"class": shape | {"verb": "notify"}}),
+        "provider_in_upper_case": ("a provider id", {"provider": "Notes"}),
+        "issuer_with_a_port": ("one spelling of an issuer", {"iss": "https://gw.example:443/p/7-k3m9q2v8"}),
         "control_negative": ("versions count up from 0", {"control": -1}),
         "rules_not_a_list": ("a list of rule ids", {"rules": "notes-update"}),
         "class_member_missing": ("a member of class is absent", {"class": half_class}),
@@ -61,6 +65,8 @@ def payload_cases():
     cases = {name: (why, alone(signed(decision(**change), D))) for name, (why, change) in changed.items()}
     cases["missing_member"] = ("a member of decision/v1 is absent", alone(signed(without, D)))
     cases["typ_of_a_later_version"] = ("no format of that name", alone(signed(decision(typ="decision/v2"), D)))
+    cases["decision_ahead_of_its_entry"] = ("more than 2 s ahead", alone(signed(decision(at="2026-11-30T11:20:02.126Z"), D)))
+    cases["decision_older_than_its_life"] = ("more than 15 s behind", alone(signed(decision(at="2026-11-30T11:19:45.124Z"), D)))
     cases["payload_not_an_object"] = ("a statement is an object", alone(signed([decision()], D)))
     cases["project_of_another"] = ("payload and entry name different projects",
                                    alone(signed(decision(project="prj_019355a0c0007000800000000000a002"), D)))
@@ -194,9 +200,6 @@ def unpinned_cases():
     def without(purpose):
         return {"iss": ISS, "keys": [key.jwk() for key in KEYS.values() if key.purpose != purpose]}
 
-    def relabelled(old, new):
-        return {"iss": ISS, "keys": [k.jwk(purpose=new if k.purpose == old else k.purpose) for k in KEYS.values()]}
-
     wrong_id = signature_line(LOG, body, id=b"\0\0\0\0")
     other_name = signature_line(LOG, body, name="gw.example/p/8-zzzzzzzz")
     elsewhere = decision(iss="https://other.example/p/7-k3m9q2v8")
@@ -204,14 +207,30 @@ def unpinned_cases():
         "decision_key_not_pinned": ("no key of that kid", RECEIPTS[0], without("decision")),
         "signed_by_a_stranger": ("no key of that kid", alone(signed(decision(), STRANGER)), None),
         "log_key_not_pinned": ("no log key", RECEIPTS[0], without("log")),
-        "log_key_pinned_as_ledger_key": ("no log key", RECEIPTS[0], relabelled("log", "ledger")),
-        "checkpoint_by_ledger_key": ("checkpoint not by a log key", under(checkpoint(3, root(LEAVES), key=L)), None),
         "checkpoint_by_a_stranger": ("checkpoint not by a log key", under(checkpoint(3, root(LEAVES), key=STRANGER)), None),
         "checkpoint_key_id_wrong": ("checkpoint not by a log key", under(note(body, wrong_id)), None),
         "checkpoint_signed_under_another_name": ("checkpoint not by a log key", under(note(body, other_name)), None),
         "issuer_not_pinned": ("of another issuer than the key set's", alone(signed(elsewhere, D)), None),
         "key_set_of_another_issuer": ("of another issuer than the key set's", RECEIPTS[0],
                                       JWKS | {"iss": "https://gw.example/p/8-zzzzzzzz"}),
+    }
+
+
+def pinned_otherwise_cases():
+    """name -> (why, receipt, the keys that the reader pinned): the pins contradict the receipt."""
+    def relabelled(old, new):
+        return {"iss": ISS, "keys": [k.jwk(purpose=new if k.purpose == old else k.purpose) for k in KEYS.values()]}
+
+    def valid(purpose, **times):
+        return {"iss": ISS, "keys": [k.jwk(**(times if k.purpose == purpose else {})) for k in KEYS.values()]}
+
+    by_ledger = RECEIPTS[0] | {"proof": proof(0, path(0, LEAVES), checkpoint(3, root(LEAVES), key=L))}
+    return {
+        "checkpoint_by_ledger_key": ("checkpoint not by a log key", by_ledger, None),
+        "log_key_pinned_as_ledger_key": ("checkpoint not by a log key", RECEIPTS[0], relabelled("log", "ledger")),
+        "decision_key_pinned_as_ledger_key": ("a key that is not of purpose decision", RECEIPTS[0], relabelled("decision", "ledger")),
+        "decision_key_not_yet_introduced": ("the key counts from a later entry", RECEIPTS[0], valid("decision", **{"from": TIMES[1]})),
+        "decision_key_already_retired": ("the key counted until an earlier entry", RECEIPTS[1], valid("decision", until=TIMES[0])),
     }
 
 

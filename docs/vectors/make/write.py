@@ -34,8 +34,9 @@ def malformed():
     for part, group in zip(names, groups):
         for name, (why, receipt) in group.items():
             cases[name] = {"refused_because": why, "part": part, "answer": "BROKEN", "receipt": receipt}
-    for name, (why, receipt, pinned) in receipts.unpinned_cases().items():
-        cases[name] = {"refused_because": why, "part": "key", "answer": "UNPINNED", "receipt": receipt} | ({"jwks": pinned} if pinned else {})
+    for answer, group in [("UNPINNED", receipts.unpinned_cases()), ("BROKEN", receipts.pinned_otherwise_cases())]:
+        for name, (why, receipt, pinned) in group.items():
+            cases[name] = {"refused_because": why, "part": "key", "answer": answer, "receipt": receipt} | ({"jwks": pinned} if pinned else {})
     for name, (why, raw) in receipts.unreadable_cases().items():
         cases[name] = {"refused_because": why, "part": "bytes", "answer": "BROKEN", "receipt_base64": std64(raw)}
     return cases
