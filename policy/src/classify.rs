@@ -1,0 +1,227 @@
+//! Classification: from a tool call to what it is, by the registry alone.
+//!
+//! Promised: a pure function of the published registry, the listed definition and the arguments. What the registry does
+//! not know, cannot find a noun for, or has pinned under another definition is held (G2).
+//! Not promised: that the provider does what its definition says.
+
+use crate::listed::Listed;
+use crate::noun::{MAX_NOUNS, NounValue};
+use crate::registry::{Dimensions, Registry, Tool};
+use crate::shape;
+use counterfoil_core::commitment::Commitment;
+use counterfoil_core::digest::Digest;
+use counterfoil_core::statement::{
+    Class, DataClass, Destination, Magnitude, NounCommitment, Operation, Reason, Reversibility, ServiceName,
+    Shape, Source, Sources, Verb,
+};
+use serde_json::{Map, Value};
+
+/// One `tools/call`, read and strictly parsed. Absent arguments are `{}`.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    pub provider: &'a str,
+    pub tool: &'a str,
+    pub listed: &'a Listed,
+    pub arguments: &'a Value,
+}
+
+/// Why a call is held before any rule is asked.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Unclassified {
+    UnknownTool,
+    NounMissing,
+    DefinitionChanged,
+}
+
+impl Unclassified {
+    pub fn reason(self) -> Reason {
+        match self {
+            Self::UnknownTool => Reason::UnknownTool,
+            Self::NounMissing => Reason::NounMissing,
+            Self::DefinitionChanged => Reason::DefinitionChanged,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub enum Classification {
+    Classified {
+        pin: Digest,
+        known: Known,
+    },
+    Held {
+        pin: Digest,
+        why: Unclassified,
+        /// For people; names places, never values.
+        detail: String,
+        /// What the registry says all the same; `None` for an unknown tool.
+        known: Option<Known>,
+    },
+}
+
+/// What the registry says about a call.
+#[derive(Clone, Debug)]
+pub struct Known {
+    service: ServiceName,
+    verb: Verb,
+    dimensions: Dimensions,
+    nouns: Vec<NounValue>,
+    fields: Map<String, Value>,
+    shape: Shape,
+}
+
+pub fn classify(registry: &Registry, call: &Call<'_>) -> Classification {
+    let pin = call.listed.pin();
+    let held = |why, detail: String, known| Classification::Held { pin, why, detail, known };
+    let Some(tool) = registry.tool(call.provider, call.tool) else {
+        let detail = "the registry does not know this tool".to_owned();
+        return held(Unclassified::UnknownTool, detail, None);
+    };
+    let nouns = nouns(tool, call);
+
+    // Under another definition the argument names and fields may mean something else, so they are not read.
+    let detail = match tool.pin() {
+        Some(pinned) if pinned == pin => None,
+        Some(_) => Some("the tool's definition is not the one that was pinned"),
+        None => Some("the registry pins no definition of this tool"),
+    };
+    if let Some(detail) = detail {
+        let known = Known::bare(tool, nouns.unwrap_or_default());
+        return held(Unclassified::DefinitionChanged, detail.to_owned(), Some(known));
+    }
+
+    let shape = shape::of(call.arguments, call.listed, tool.redacted());
+    match nouns {
+        Ok(nouns) => Classification::Classified {
+            pin,
+            known: Known { shape, fields: fields(tool, call.arguments), ..Known::bare(tool, nouns) },
+        },
+        Err(detail) => {
+            let known = Known { shape, ..Known::bare(tool, Vec::new()) };
+            held(Unclassified::NounMissing, detail, Some(known))
+        }
+    }
+}
+
+fn nouns(tool: &Tool, call: &Call<'_>) -> Result<Vec<NounValue>, String> {
+    let itself = format!("{}/{}", call.provider, call.tool);
+    let mut nouns = Vec::new();
+    for source in tool.nouns() {
+        nouns.extend(source.extract(&itself, call.arguments)?);
+    }
+    if nouns.len() > MAX_NOUNS {
+        return Err(format!("more than {MAX_NOUNS} nouns"));
+    }
+    Ok(nouns)
+}
+
+/// The arguments that rules may look at. Absent and null are alike; a value of another type is kept, so that the
+/// evaluation fails on it instead of overlooking it.
+fn fields(tool: &Tool, arguments: &Value) -> Map<String, Value> {
+    tool.fields()
+        .iter()
+        .filter_map(|(name, field)| Some((name.clone(), arguments.pointer(field.at())?)))
+        .filter(|(_, value)| !value.is_null())
+        .map(|(name, value)| (name, canonical_number(value)))
+        .collect()
+}
+
+/// `1.0` and `1e0` are `1` in canonical bytes; a replay from those bytes must see what the decision saw.
+fn canonical_number(value: &Value) -> Value {
+    const EXACT: f64 = 9_007_199_254_740_991.0;
+    match value.as_f64() {
+        Some(number) if number.fract() == 0.0 && number.abs() <= EXACT => (number as i64).into(),
+        Some(_) | None => value.clone(),
+    }
+}
+
+impl Known {
+    fn bare(tool: &Tool, nouns: Vec<NounValue>) -> Self {
+        Self {
+            service: tool.service().clone(),
+            verb: tool.verb(),
+            dimensions: *tool.dimensions(),
+            nouns,
+            fields: Map::new(),
+            shape: Shape::new(),
+        }
+    }
+
+    /// `<service>.<verb>`
+    pub fn action(&self) -> String {
+        format!("{}.{}", self.service, self.verb)
+    }
+
+    pub fn nouns(&self) -> &[NounValue] {
+        &self.nouns
+    }
+
+    pub(crate) fn fields(&self) -> &Map<String, Value> {
+        &self.fields
+    }
+
+    pub(crate) fn dimensions(&self) -> &Dimensions {
+        &self.dimensions
+    }
+}
+
+impl Classification {
+    /// Digest of the definition as listed now.
+    pub fn pin(&self) -> Digest {
+        match self {
+            Self::Classified { pin, .. } | Self::Held { pin, .. } => *pin,
+        }
+    }
+
+    pub fn known(&self) -> Option<&Known> {
+        match self {
+            Self::Classified { known, .. } => Some(known),
+            Self::Held { known, .. } => known.as_ref(),
+        }
+    }
+
+    /// The values to commit to as `noun/0`, `noun/1` …
+    pub fn nouns(&self) -> &[NounValue] {
+        self.known().map_or(&[], |known| &known.nouns)
+    }
+
+    pub fn shape(&self) -> Shape {
+        self.known().map(|known| known.shape.clone()).unwrap_or_default()
+    }
+
+    /// The public class, with the commitments of [`Self::nouns`] in the same order; `None` for an unknown tool.
+    pub fn class(&self, commitments: &[Commitment]) -> Option<Class> {
+        let known = self.known()?;
+        let nouns = known.nouns.iter().zip(commitments);
+        let d = &known.dimensions;
+        Some(Class {
+            service: known.service.clone(),
+            verb: known.verb,
+            nouns: nouns
+                .map(|(noun, commit)| NounCommitment { noun_type: noun.kind().noun_type(), commit: *commit })
+                .collect(),
+            operation: d.operation.unwrap_or(Operation::Unknown),
+            data_class: d.data_class.unwrap_or(DataClass::Unknown),
+            destination: d.destination.unwrap_or(Destination::Unknown),
+            magnitude: d.magnitude.unwrap_or(Magnitude::Unknown),
+            reversibility: d.reversibility.unwrap_or(Reversibility::Unknown),
+            source: Sources {
+                operation: source(d.operation),
+                data_class: source(d.data_class),
+                destination: source(d.destination),
+                magnitude: source(d.magnitude),
+                reversibility: source(d.reversibility),
+            },
+        })
+    }
+}
+
+fn source<T>(written: Option<T>) -> Source {
+    match written {
+        Some(_) => Source::Declared,
+        None => Source::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! The facts of one action: the exact input of its evaluation, as one JSON document.
+//!
+//! A decision commits to it; whoever is given the document and the bundle evaluates again and gets the same judgement
+//! (P8). It holds values in clear, so it is sealed to the vendor and never public.
+//!
+//!     {"v":1,"agent":"agt_…","principal":null,"provider":"notes","tool":"note_read","pin":"sha256:…",
+//!      "unclassified":null,"action":"notes.read","resources":[{"type":"path","value":"/notes/a.txt"}],
+//!      "args":"sha256:…","context":{"now":"2026-11-30T11:20:00.123Z","env":"live","origin":"mcp","mode":"gateway",
+//!      "operation":"read",…,"args":{}},"session":null,"windows":null,"run":null,"base_verdict":"STEP_UP"}
+
+use crate::classify::Classification;
+use crate::noun::{NounKind, NounValue};
+use counterfoil_core::digest::Digest;
+use counterfoil_core::id::AgentId;
+use counterfoil_core::json::{self, JsonError, Profile};
+use counterfoil_core::statement::{
+    DataClass, Destination, Environment, Magnitude, Mode, NounType, Operation, Origin, Reason, Reversibility,
+    Verdict,
+};
+use counterfoil_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What a project says where no rule says anything. There is no ALLOW here.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub enum BaseVerdict {
+    #[serde(rename = "STEP_UP")]
+    StepUp,
+    #[serde(rename = "DENY")]
+    Deny,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("a base verdict is STEP_UP or DENY, not {0}")]
+pub struct BaseVerdictError(Verdict);
+
+impl TryFrom<Verdict> for BaseVerdict {
+    type Error = BaseVerdictError;
+
+    fn try_from(verdict: Verdict) -> Result<Self, BaseVerdictError> {
+        match verdict {
+            Verdict::StepUp => Ok(Self::StepUp),
+            Verdict::Deny => Ok(Self::Deny),
+            Verdict::Allow | Verdict::Modify | Verdict::Defer => Err(BaseVerdictError(verdict)),
+        }
+    }
+}
+
+/// Who asks for what, when, by which listener.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    pub agent: AgentId,
+    pub principal: Option<&'a str>,
+    pub origin: Origin,
+    pub mode: Mode,
+    pub env: Environment,
+    pub provider: Option<&'a str>,
+    pub tool: Option<&'a str>,
+    /// SHA-256 of the canonical arguments; `None` where they have none.
+    pub args: Option<Digest>,
+    pub now: Timestamp,
+    pub base_verdict: BaseVerdict,
+}
+
+/// Why a call never reached classification.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Refusal {
+    NoSuchTool,
+    NotBindable,
+    Malformed,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum FactsError {
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    #[error("not a facts document: {0}")]
+    Members(String),
+    #[error("facts of version {0} are not known, only 1")]
+    Version(u32),
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Facts {
+    v: u32,
+    pub(crate) agent: AgentId,
+    pub(crate) principal: Option<String>,
+    pub(crate) provider: Option<String>,
+    pub(crate) tool: Option<String>,
+    pub(crate) pin: Option<Digest>,
+    /// Why no rule was asked.
+    pub(crate) unclassified: Option<Reason>,
+    pub(crate) action: Option<String>,
+    pub(crate) resources: Vec<Resource>,
+    pub(crate) args: Option<Digest>,
+    pub(crate) context: Context,
+    // Always null until sessions, spending windows and runs exist; then they become facts like the others.
+    session: (),
+    windows: (),
+    run: (),
+    pub(crate) base_verdict: BaseVerdict,
+}
+
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Resource {
+    #[serde(rename = "type")]
+    noun_type: NounType,
+    value: String,
+}
+
+impl Resource {
+    fn of(noun: &NounValue) -> Self {
+        Self { noun_type: noun.kind().noun_type(), value: noun.value().to_owned() }
+    }
+
+    /// The noun again, under the same conditions as when it was extracted.
+    pub(crate) fn noun(&self) -> Result<NounValue, String> {
+        NounValue::parse(NounKind::of(self.noun_type.clone())?, &self.value)
+    }
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Context {
+    pub now: Timestamp,
+    pub env: Environment,
+    pub origin: Origin,
+    pub mode: Mode,
+    pub operation: Operation,
+    pub data_class: DataClass,
+    pub destination: Destination,
+    pub magnitude: Magnitude,
+    pub reversibility: Reversibility,
+    /// Declared fields of the arguments.
+    pub args: Map<String, Value>,
+}
+
+impl Facts {
+    /// The facts of a call that was classified or held.
+    pub fn of(asked: &Asked<'_>, classification: &Classification) -> Self {
+        let mut facts = Self::bare(asked);
+        facts.pin = Some(classification.pin());
+        facts.unclassified = match classification {
+            Classification::Classified { .. } => None,
+            Classification::Held { why, .. } => Some(why.reason()),
+        };
+        if let Some(known) = classification.known() {
+            let dimensions = known.dimensions();
+            facts.action = Some(known.action());
+            facts.resources = known.nouns().iter().map(Resource::of).collect();
+            facts.context = Context {
+                operation: dimensions.operation.unwrap_or(Operation::Unknown),
+                data_class: dimensions.data_class.unwrap_or(DataClass::Unknown),
+                destination: dimensions.destination.unwrap_or(Destination::Unknown),
+                magnitude: dimensions.magnitude.unwrap_or(Magnitude::Unknown),
+                reversibility: dimensions.reversibility.unwrap_or(Reversibility::Unknown),
+                args: known.fields().clone(),
+                ..facts.context
+            };
+        }
+        facts
+    }
+
+    /// The facts of a call that could not be read, bound or matched to a listed tool.
+    pub fn refused(asked: &Asked<'_>, refusal: Refusal) -> Self {
+        let mut facts = Self::bare(asked);
+        facts.unclassified = Some(match refusal {
+            Refusal::NoSuchTool => Reason::NoSuchTool,
+            Refusal::NotBindable => Reason::NotBindable,
+            Refusal::Malformed => Reason::Malformed,
+        });
+        facts
+    }
+
+    fn bare(asked: &Asked<'_>) -> Self {
+        Self {
+            v: 1,
+            agent: asked.agent,
+            principal: asked.principal.map(str::to_owned),
+            provider: asked.provider.map(str::to_owned),
+            tool: asked.tool.map(str::to_owned),
+            pin: None,
+            unclassified: None,
+            action: None,
+            resources: Vec::new(),
+            args: asked.args,
+            context: Context {
+                now: asked.now,
+                env: asked.env,
+                origin: asked.origin,
+                mode: asked.mode,
+                operation: Operation::Unknown,
+                data_class: DataClass::Unknown,
+                destination: Destination::Unknown,
+                magnitude: Magnitude::Unknown,
+                reversibility: Reversibility::Unknown,
+                args: Map::new(),
+            },
+            session: (),
+            windows: (),
+            run: (),
+            base_verdict: asked.base_verdict,
+        }
+    }
+
+    /// Reads a document that was opened. Every member must be there, null where it has no value.
+    pub fn parse(bytes: &[u8]) -> Result<Self, FactsError> {
+        let document = json::parse_within(bytes, Profile::Foreign, json::MAX_BOUND)?;
+        let facts = Self::deserialize(&document).map_err(|e| FactsError::Members(e.to_string()))?;
+        if facts.v != 1 {
+            return Err(FactsError::Version(facts.v));
+        }
+        if facts.bytes() != json::canonical(&document) {
+            return Err(FactsError::Members("a member is missing".to_owned()));
+        }
+        Ok(facts)
+    }
+
+    /// The canonical bytes.
+    pub fn bytes(&self) -> Vec<u8> {
+        json::canonical(self)
+    }
+
+    /// The document as it is sealed in an opening.
+    pub fn document(&self) -> Value {
+        serde_json::to_value(self).expect("facts have string keys only")
+    }
+
+    /// The value of the commitment `facts`, `sha256:…`.
+    pub fn digest(&self) -> Digest {
+        Digest::of(&self.bytes())
+    }
+}

@@ -1,0 +1,203 @@
+//! The registry: what each tool is, in the operator's words. A tool never classifies itself.
+//!
+//! Promised: a registry that parses has no unknown field, no word outside a closed vocabulary and no ambiguous noun.
+//! Not promised: that a declaration is true; an operator publishes it, its digest is bound into every decision.
+//!
+//!     v = 1
+//!     [provider.notes]
+//!     capability = true
+//!     [provider.notes.tool.note_read]
+//!     service = "notes"
+//!     verb = "read"
+//!     nouns = [{ type = "path", at = "/path" }]
+//!     pin = "sha256:…"
+//!
+//! Format: docs/formats/policy.md.
+
+mod file;
+mod pins;
+mod read;
+
+pub(crate) use file::FieldKind;
+pub use pins::with_pins;
+
+use crate::lint::LintError;
+use crate::noun::{NounKind, NounSource};
+use counterfoil_core::digest::Digest;
+use counterfoil_core::id::{ProviderId, ToolName};
+use counterfoil_core::statement::{
+    DataClass, Destination, Magnitude, Operation, Reversibility, ServiceName, Verb,
+};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Largest text of a registry or rules file, in bytes.
+pub const MAX_DOCUMENT: usize = 256 * 1024;
+
+#[derive(Clone, Debug)]
+pub struct Registry {
+    providers: BTreeMap<String, Provider>,
+}
+
+/// One provider's entry.
+#[derive(Clone, Debug)]
+pub struct Provider {
+    id: ProviderId,
+    resource: Option<String>,
+    capability: bool,
+    receipt: bool,
+    signs: bool,
+    sign_within: Duration,
+    tools: BTreeMap<String, Tool>,
+}
+
+/// One tool's entry.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    name: ToolName,
+    service: ServiceName,
+    verb: Verb,
+    nouns: Vec<NounSource>,
+    pin: Option<Digest>,
+    dimensions: Dimensions,
+    redact: Vec<String>,
+    fields: BTreeMap<String, Field>,
+}
+
+/// An argument that rules may pin or bound, as `context.args.<name>`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Field {
+    at: String,
+    kind: FieldKind,
+}
+
+/// The five dimensions of a tool. One that the registry does not write is unknown, and its source says so.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Dimensions {
+    pub operation: Option<Operation>,
+    pub data_class: Option<DataClass>,
+    pub destination: Option<Destination>,
+    pub magnitude: Option<Magnitude>,
+    pub reversibility: Option<Reversibility>,
+}
+
+impl Registry {
+    pub fn parse(text: &str) -> Result<Self, Vec<LintError>> {
+        read::registry(file::parse(text).map_err(|e| vec![e])?)
+    }
+
+    /// `None` for a provider that the operator has not published.
+    pub fn provider(&self, id: &str) -> Option<&Provider> {
+        self.providers.get(id)
+    }
+
+    pub fn providers(&self) -> impl Iterator<Item = &Provider> {
+        self.providers.values()
+    }
+
+    pub(crate) fn tool(&self, provider: &str, tool: &str) -> Option<&Tool> {
+        self.provider(provider)?.tool(tool)
+    }
+
+    pub(crate) fn tools(&self) -> impl Iterator<Item = (&Provider, &Tool)> {
+        self.providers().flat_map(|provider| provider.tools().map(move |tool| (provider, tool)))
+    }
+}
+
+impl Provider {
+    pub fn id(&self) -> &ProviderId {
+        &self.id
+    }
+
+    /// The audience of its capabilities; without one the gateway names it after the project.
+    pub fn resource(&self) -> Option<&str> {
+        self.resource.as_deref()
+    }
+
+    /// Whether a capability goes with each cleared call.
+    pub fn capability(&self) -> bool {
+        self.capability
+    }
+
+    /// Whether the receipt goes beside the capability.
+    pub fn receipt(&self) -> bool {
+        self.receipt
+    }
+
+    /// Whether it owes a signed execution statement for each cleared call.
+    pub fn signs(&self) -> bool {
+        self.signs
+    }
+
+    /// How long its statement may take, from the observation on.
+    pub fn sign_within(&self) -> Duration {
+        self.sign_within
+    }
+
+    pub fn tool(&self, name: &str) -> Option<&Tool> {
+        self.tools.get(name)
+    }
+
+    pub fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.tools.values()
+    }
+}
+
+impl Tool {
+    pub fn name(&self) -> &ToolName {
+        &self.name
+    }
+
+    pub fn service(&self) -> &ServiceName {
+        &self.service
+    }
+
+    pub fn verb(&self) -> Verb {
+        self.verb
+    }
+
+    /// `<service>.<verb>`, the action of rules.
+    pub fn action(&self) -> String {
+        format!("{}.{}", self.service, self.verb)
+    }
+
+    /// Digest of the definition that the operator read when classifying it. Without one every call is held.
+    pub fn pin(&self) -> Option<Digest> {
+        self.pin
+    }
+
+    pub(crate) fn dimensions(&self) -> &Dimensions {
+        &self.dimensions
+    }
+
+    /// Argument names that no public record may mention.
+    pub fn redacted(&self) -> &[String] {
+        &self.redact
+    }
+
+    pub(crate) fn nouns(&self) -> &[NounSource] {
+        &self.nouns
+    }
+
+    /// True where the tool's reach is the tool itself, which pages show.
+    pub fn reaches_itself(&self) -> bool {
+        self.nouns.iter().any(|n| n.kind() == &NounKind::Tool)
+    }
+
+    pub(crate) fn fields(&self) -> &BTreeMap<String, Field> {
+        &self.fields
+    }
+}
+
+impl Field {
+    pub(crate) fn at(&self) -> &str {
+        &self.at
+    }
+
+    pub(crate) fn kind(&self) -> FieldKind {
+        self.kind
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! The TOML of a registry, field by field. An unknown field or a word outside its vocabulary is refused with its line.
+
+use super::MAX_DOCUMENT;
+use crate::lint::LintError;
+use counterfoil_core::digest::Digest;
+use counterfoil_core::id::{ProviderId, ToolName};
+use counterfoil_core::statement::{
+    DataClass, Destination, Magnitude, NounType, Operation, Reversibility, ServiceName, Verb,
+};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RegistryText {
+    pub v: u32,
+    #[serde(default)]
+    pub provider: BTreeMap<ProviderId, ProviderText>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ProviderText {
+    pub resource: Option<String>,
+    #[serde(default)]
+    pub capability: bool,
+    #[serde(default)]
+    pub receipt: bool,
+    #[serde(default)]
+    pub signs: bool,
+    /// Seconds.
+    pub sign_within: Option<u64>,
+    #[serde(default)]
+    pub tool: BTreeMap<ToolName, ToolText>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ToolText {
+    pub service: ServiceName,
+    pub verb: Verb,
+    pub nouns: Vec<NounText>,
+    pub pin: Option<Digest>,
+    pub operation: Option<Operation>,
+    pub data_class: Option<DataClass>,
+    pub destination: Option<Destination>,
+    pub magnitude: Option<Magnitude>,
+    pub reversibility: Option<Reversibility>,
+    #[serde(default)]
+    pub redact: Vec<String>,
+    #[serde(default)]
+    pub fields: BTreeMap<String, FieldText>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NounText {
+    pub r#type: NounType,
+    /// JSON pointer to a string of the arguments.
+    pub at: Option<String>,
+    /// JSON pointer to an array of strings: each element is a noun.
+    pub each: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FieldText {
+    pub at: String,
+    pub r#type: FieldKind,
+}
+
+/// The type that a rule sees.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum FieldKind {
+    String,
+    Long,
+    Bool,
+}
+
+pub(super) fn parse(text: &str) -> Result<RegistryText, LintError> {
+    if text.len() > MAX_DOCUMENT {
+        return Err(LintError::text("registry", format!("larger than {MAX_DOCUMENT} bytes")));
+    }
+    toml::from_str(text).map_err(|error| {
+        let place = match error.span() {
+            Some(span) => format!("registry: line {}", line_of(text, span.start)),
+            None => "registry".to_owned(),
+        };
+        LintError::text(place, error.message())
+    })
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|b| *b == b'\n').count() + 1
+}
