@@ -42,10 +42,7 @@ pub enum ClusterError {
     #[error("Postgres did not become ready in {0} s; its log is `{1}`")]
     NotReady(u64, PathBuf),
     #[error("`{path}`: {source}")]
-    File {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    File { path: PathBuf, source: std::io::Error },
 }
 
 /// An initialised data folder. Nothing runs yet.
@@ -81,11 +78,7 @@ impl Cluster {
         let folder = folder.canonicalize().map_err(at(folder))?;
         let identity = Identity::of_this_process()?;
         let data = identity.data_folder(&folder);
-        let cluster = Self {
-            binaries: binaries.clone(),
-            identity,
-            data,
-        };
+        let cluster = Self { binaries: binaries.clone(), identity, data };
         if !cluster.data.join("PG_VERSION").exists() {
             cluster.initialise()?;
         }
@@ -113,12 +106,7 @@ impl Cluster {
             }
             std::thread::sleep(Duration::from_millis(25));
         }
-        Ok(Running {
-            data: self.data.clone(),
-            socket,
-            keeper: Some(keeper),
-            _ours: ours,
-        })
+        Ok(Running { data: self.data.clone(), socket, keeper: Some(keeper), _ours: ours })
     }
 
     fn initialise(&self) -> Result<(), ClusterError> {
@@ -133,23 +121,16 @@ impl Cluster {
             "--data-checksums",
         ]);
         // The socket's folder is the lock: only the cluster's own user can enter it. TCP is off.
-        initdb.args([
-            "--auth-local=trust",
-            "--auth-host=reject",
-            "--no-instructions",
-        ]);
+        initdb.args(["--auth-local=trust", "--auth-host=reject", "--no-instructions"]);
         run(self.identity.apply(&mut initdb))
     }
 
     fn socket_folder(&self) -> Result<PathBuf, ClusterError> {
         // Socket paths end at 107 bytes, so the folder is short whatever TMPDIR says.
-        let made = tempfile::Builder::new()
-            .prefix("cf-pg-")
-            .tempdir_in("/tmp")
-            .map_err(at(Path::new("/tmp")))?;
+        let made =
+            tempfile::Builder::new().prefix("cf-pg-").tempdir_in("/tmp").map_err(at(Path::new("/tmp")))?;
         let socket = made.keep();
-        std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o700))
-            .map_err(at(&socket))?;
+        std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o700)).map_err(at(&socket))?;
         if let Some((user, group)) = self.identity.unprivileged() {
             chown(&socket, Some(user), Some(group)).map_err(at(&socket))?;
         }
@@ -158,11 +139,7 @@ impl Cluster {
 
     /// The keeper is a shell that holds Postgres as long as our end of its standard input is open. Whatever ends
     /// this process also closes that pipe, so no cluster outlives its owner.
-    fn spawn_keeper(
-        &self,
-        socket: &Path,
-        settings: &[(&str, &str)],
-    ) -> Result<Child, ClusterError> {
+    fn spawn_keeper(&self, socket: &Path, settings: &[(&str, &str)]) -> Result<Child, ClusterError> {
         const KEEP: &str = r#"
             socket=$1; shift
             "$@" </dev/null &
@@ -179,16 +156,8 @@ impl Cluster {
             .map_err(at(&self.log()))?;
         let errors = log.try_clone().map_err(at(&self.log()))?;
         let mut keeper = Command::new("/bin/sh");
-        keeper
-            .args(["-c", KEEP, "keeper"])
-            .arg(socket)
-            .arg(self.binaries.program("postgres"));
-        keeper
-            .arg("-D")
-            .arg(&self.data)
-            .arg("-k")
-            .arg(socket)
-            .args(["-p", &PORT.to_string()]);
+        keeper.args(["-c", KEEP, "keeper"]).arg(socket).arg(self.binaries.program("postgres"));
+        keeper.arg("-D").arg(&self.data).arg("-k").arg(socket).args(["-p", &PORT.to_string()]);
         keeper.args(["-c", "listen_addresses=", "-c", "max_connections=100"]);
         for (name, value) in settings {
             keeper.arg("-c").arg(format!("{name}={value}"));
@@ -196,20 +165,13 @@ impl Cluster {
         keeper.stdin(Stdio::piped()).stdout(log).stderr(errors);
         // A group of its own: Ctrl-C in a terminal must reach the services first and the database last.
         keeper.process_group(0).current_dir("/");
-        self.identity
-            .apply(&mut keeper)
-            .spawn()
-            .map_err(at(Path::new("/bin/sh")))
+        self.identity.apply(&mut keeper).spawn().map_err(at(Path::new("/bin/sh")))
     }
 
     fn answers(&self, socket: &Path) -> bool {
         // pg_ctl, unlike pg_isready, comes with every packaged build; the file below is what it reads.
-        let pid_file =
-            std::fs::read_to_string(self.data.join("postmaster.pid")).unwrap_or_default();
-        let ready = pid_file
-            .lines()
-            .nth(7)
-            .is_some_and(|state| state.trim() == "ready");
+        let pid_file = std::fs::read_to_string(self.data.join("postmaster.pid")).unwrap_or_default();
+        let ready = pid_file.lines().nth(7).is_some_and(|state| state.trim() == "ready");
         ready && socket.join(format!(".s.PGSQL.{PORT}")).exists()
     }
 
@@ -217,14 +179,8 @@ impl Cluster {
     fn claim(&self) -> Result<std::fs::File, ClusterError> {
         let path = self.data.join("counterfoil.lock");
         let mut options = std::fs::OpenOptions::new();
-        let file = options
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(at(&path))?;
-        file.try_lock()
-            .map_err(|_| ClusterError::InUse(self.data.clone()))?;
+        let file = options.create(true).truncate(false).write(true).open(&path).map_err(at(&path))?;
+        file.try_lock().map_err(|_| ClusterError::InUse(self.data.clone()))?;
         Ok(file)
     }
 
@@ -232,12 +188,8 @@ impl Cluster {
     fn stop_a_leftover(&self) {
         if self.data.join("postmaster.pid").exists() {
             let mut stop = self.binaries.command("pg_ctl");
-            stop.arg("-D")
-                .arg(&self.data)
-                .args(["-m", "fast", "-w", "-s", "stop"]);
-            stop.stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .current_dir("/");
+            stop.arg("-D").arg(&self.data).args(["-m", "fast", "-w", "-s", "stop"]);
+            stop.stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/");
             // Fails when the file is only stale; then Postgres removes it itself on start.
             let _ = self.identity.apply(&mut stop).status();
         }
@@ -262,23 +214,13 @@ impl Running {
     /// A connection of the superuser to one database.
     pub fn admin(&self, database: &str) -> tokio_postgres::Config {
         let mut config = tokio_postgres::Config::new();
-        config
-            .host_path(&self.socket)
-            .port(PORT)
-            .user(SUPERUSER)
-            .dbname(database);
+        config.host_path(&self.socket).port(PORT).user(SUPERUSER).dbname(database);
         config
     }
 
     /// The process id of the postmaster, for tests that stop or kill it.
     pub fn postmaster(&self) -> Option<u32> {
-        std::fs::read_to_string(self.data.join("postmaster.pid"))
-            .ok()?
-            .lines()
-            .next()?
-            .trim()
-            .parse()
-            .ok()
+        std::fs::read_to_string(self.data.join("postmaster.pid")).ok()?.lines().next()?.trim().parse().ok()
     }
 
     /// Stops without a checkpoint, as a crash would: the next start recovers from the log.
@@ -309,10 +251,8 @@ impl Drop for Running {
 fn run(command: &mut Command) -> Result<(), ClusterError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).current_dir("/").output();
-    let output = output.map_err(|error| ClusterError::Program {
-        program: program.clone(),
-        message: error.to_string(),
-    })?;
+    let output = output
+        .map_err(|error| ClusterError::Program { program: program.clone(), message: error.to_string() })?;
     if output.status.success() {
         return Ok(());
     }

@@ -104,7 +104,7 @@ create table idempotency (
     env         text   not null,
     credential  uuid   not null,
     key         text   not null check (length(key) between 1 and 255),
-    fingerprint text   not null check (length(fingerprint) between 1 and 255),
+    fingerprint bytea  not null check (length(fingerprint) = 32),
     seq         bigint not null,
     primary key (project_id, env, credential, key)
 );

@@ -8,8 +8,13 @@
 ///
 /// `migrator` owns; `app` is the service; `reader` serves public pages; `sweeper` empties bodies under a tombstone;
 /// `auditor` recomputes everything and changes nothing.
-pub const ROLES: [&str; 5] =
-    ["counterfoil_migrator", "counterfoil_app", "counterfoil_reader", "counterfoil_sweeper", "counterfoil_auditor"];
+pub const ROLES: [&str; 5] = [
+    "counterfoil_migrator",
+    "counterfoil_app",
+    "counterfoil_reader",
+    "counterfoil_sweeper",
+    "counterfoil_auditor",
+];
 
 /// Tables outside tenancy: asked before a project is known, through functions that return one row.
 pub const DIRECTORY: [&str; 3] = ["slots", "api_key_digests", "service_tokens"];

@@ -24,14 +24,9 @@ impl Binaries {
             // Named by a person: if it does not work, say so instead of silently using another.
             return Self::at(Path::new(&named)).ok_or(ClusterError::NoBinaries);
         }
-        let candidates = from_pg_config()
-            .into_iter()
-            .chain(usual_folders())
-            .chain(unpacked_folders(unpacked));
-        candidates
-            .into_iter()
-            .find_map(|folder| Self::at(&folder))
-            .ok_or(ClusterError::NoBinaries)
+        let candidates =
+            from_pg_config().into_iter().chain(usual_folders()).chain(unpacked_folders(unpacked));
+        candidates.into_iter().find_map(|folder| Self::at(&folder)).ok_or(ClusterError::NoBinaries)
     }
 
     /// The major version, 15 to 18.
@@ -53,21 +48,13 @@ impl Binaries {
     }
 
     fn at(folder: &Path) -> Option<Self> {
-        let all_there = ["initdb", "postgres", "pg_ctl"]
-            .iter()
-            .all(|name| folder.join(name).is_file());
+        let all_there = ["initdb", "postgres", "pg_ctl"].iter().all(|name| folder.join(name).is_file());
         if !all_there {
             return None;
         }
-        let output = Command::new(folder.join("postgres"))
-            .arg("--version")
-            .output()
-            .ok()?;
+        let output = Command::new(folder.join("postgres")).arg("--version").output().ok()?;
         let major = major_version(&String::from_utf8_lossy(&output.stdout))?;
-        SUPPORTED.contains(&major).then(|| Self {
-            folder: folder.to_owned(),
-            major,
-        })
+        SUPPORTED.contains(&major).then(|| Self { folder: folder.to_owned(), major })
     }
 }
 
@@ -89,19 +76,13 @@ fn usual_folders() -> Vec<PathBuf> {
 }
 
 fn unpacked_folders(unpacked: Option<&Path>) -> Vec<PathBuf> {
-    unpacked
-        .map(|folder| vec![folder.join("bin"), folder.to_owned()])
-        .unwrap_or_default()
+    unpacked.map(|folder| vec![folder.join("bin"), folder.to_owned()]).unwrap_or_default()
 }
 
 /// `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)` → 15.
 fn major_version(text: &str) -> Option<u32> {
     let version = text.split_whitespace().nth(2)?;
-    version
-        .split(|c: char| !c.is_ascii_digit())
-        .next()?
-        .parse()
-        .ok()
+    version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -110,10 +91,7 @@ mod tests {
 
     #[test]
     fn a_version_line_is_read() {
-        assert_eq!(
-            major_version("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)"),
-            Some(15)
-        );
+        assert_eq!(major_version("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)"), Some(15));
         assert_eq!(major_version("postgres (PostgreSQL) 18beta1"), Some(18));
         assert_eq!(major_version("something else"), None);
     }

@@ -23,9 +23,7 @@ impl Identity {
             return Ok(Self::Ourselves);
         }
         let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-        let found = ["postgres", "nobody"]
-            .iter()
-            .find_map(|name| numbers_of(name, &passwd));
+        let found = ["postgres", "nobody"].iter().find_map(|name| numbers_of(name, &passwd));
         let (user, group) = found.ok_or(ClusterError::NoUser)?;
         Ok(Self::Unprivileged { user, group })
     }
@@ -70,9 +68,7 @@ impl Identity {
 }
 
 fn numbers_of(name: &str, passwd: &str) -> Option<(u32, u32)> {
-    let line = passwd
-        .lines()
-        .find(|line| line.split(':').next() == Some(name))?;
+    let line = passwd.lines().find(|line| line.split(':').next() == Some(name))?;
     let mut fields = line.split(':').skip(2);
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }

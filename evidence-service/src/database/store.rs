@@ -1,0 +1,15 @@
+//! SQL about the session itself.
+
+use super::statement::statements;
+
+statements! {
+    // Local to the transaction, so that a pooled connection never carries a tenant over. Two seconds: a replica that
+    // is stopped inside its transaction must not keep a kill waiting for more than three.
+    ENTER = "select set_config('counterfoil.project', $1, true), set_config('lock_timeout', '2000', true), \
+             set_config('idle_in_transaction_session_timeout', '2000', true)";
+    IDENTITY = "select system_identifier, timeline from database_identity()";
+    MIGHT = "select current_user::text, r.rolsuper or r.rolbypassrls or exists ( \
+                 select 1 from pg_class c \
+                 where c.relnamespace = 'public'::regnamespace and pg_has_role(r.oid, c.relowner, 'member')) \
+             from pg_roles r where r.rolname = current_user";
+}

@@ -1,0 +1,64 @@
+//! What is read under the head's lock and can refuse, as values.
+
+use std::collections::HashMap;
+
+use counterfoil_core::digest::Digest;
+use counterfoil_core::entry::Entry;
+use counterfoil_core::id::{AgentId, KeyId};
+use counterfoil_core::key::{Purpose, Thumbprint};
+use counterfoil_core::statement::Statement;
+use counterfoil_core::time::Timestamp;
+use counterfoil_core::tree::Hash;
+
+use super::judge::IdempotencyKey;
+
+#[derive(Debug)]
+pub(crate) struct Facts {
+    /// The database's clock.
+    pub(crate) clock: Timestamp,
+    pub(crate) keys: HashMap<Thumbprint, KeyState>,
+    pub(crate) credentials: HashMap<KeyId, CredentialState>,
+    pub(crate) keyed: Vec<Keyed>,
+    /// Statements of this batch that are stored already.
+    pub(crate) twins: HashMap<Digest, u64>,
+    pub(crate) stored: HashMap<u64, Stored>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyState {
+    pub(crate) purpose: Purpose,
+    pub(crate) ended: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CredentialState {
+    pub(crate) agent: AgentId,
+    pub(crate) revoked: bool,
+}
+
+/// An idempotency key that is taken, and by which entry.
+#[derive(Debug)]
+pub(crate) struct Keyed {
+    pub(crate) key: IdempotencyKey,
+    pub(crate) seq: u64,
+}
+
+/// An entry as it stands in the ledger.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    pub(crate) entry: Entry,
+    pub(crate) statement: Statement,
+    pub(crate) body: Vec<u8>,
+    pub(crate) path: Vec<Hash>,
+    pub(crate) note: String,
+}
+
+/// What to read: everything that the statements of a batch name.
+#[derive(Debug, Default)]
+pub(crate) struct Questions {
+    pub(crate) kids: Vec<String>,
+    pub(crate) credentials: Vec<uuid::Uuid>,
+    pub(crate) idempotency: Vec<IdempotencyKey>,
+    pub(crate) actions: Vec<uuid::Uuid>,
+    pub(crate) digests: Vec<Vec<u8>>,
+}

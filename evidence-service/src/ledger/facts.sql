@@ -1,0 +1,25 @@
+select
+    (extract(epoch from clock_timestamp()) * 1000)::bigint as clock,
+    coalesce((
+        select json_agg(json_build_object('thumbprint', k.thumbprint, 'purpose', k.purpose,
+                                          'ended', k.ended is not null))
+        from signing_keys k
+        where k.project_id = $1 and k.thumbprint = any($2)
+    ), '[]') as keys,
+    coalesce((
+        select json_agg(json_build_object('key', c.key_id, 'agent', c.agent, 'revoked', c.revoked_at is not null))
+        from credentials c
+        where c.project_id = $1 and c.key_id = any($3)
+    ), '[]') as credentials,
+    coalesce((
+        select json_agg(json_build_object('env', i.env, 'credential', i.credential, 'key', i.key,
+                                          'fingerprint', encode(i.fingerprint, 'hex'), 'seq', i.seq))
+        from unnest($4::text[], $5::uuid[], $6::text[]) as asked (env, credential, key)
+        join idempotency i
+          on i.project_id = $1 and i.env = asked.env and i.credential = asked.credential and i.key = asked.key
+    ), '[]') as keyed,
+    coalesce((
+        select json_agg(json_build_object('seq', e.seq, 'digest', encode(e.body_digest, 'hex')))
+        from entries e
+        where e.project_id = $1 and e.action = any($7) and e.body_digest = any($8)
+    ), '[]') as twins

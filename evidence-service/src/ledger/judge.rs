@@ -1,0 +1,190 @@
+//! Which statements of a batch get in. Pure: the head, what was read under its lock, and the time are arguments.
+//!
+//! Items are taken in order and each is accepted or refused alone. Only what would let a call go out (ALLOW, or any
+//! advisory verdict) is held against kill, gen, floor and credentials; a DENY meets only signature and skew, and an
+//! observation only its signature, so that nothing stops a refusal from being recorded.
+
+use std::collections::HashMap;
+
+use counterfoil_core::digest::Digest;
+use counterfoil_core::id::KeyId;
+use counterfoil_core::key::{Purpose, Thumbprint};
+use counterfoil_core::record::RefusedReason;
+use counterfoil_core::statement::{Decision, Environment, Statement};
+use counterfoil_core::time::Timestamp;
+
+use super::facts::{Facts, Stored};
+use super::head::Head;
+use super::projection::Projection;
+use super::seal::Accepted;
+
+/// A statement that a gateway sent, parsed, its signature checked against the key that it names.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    pub(crate) statement: Statement,
+    pub(crate) digest: Digest,
+    pub(crate) body: Vec<u8>,
+    pub(crate) kid: Thumbprint,
+    /// Whether `verify_strict` held. The key's state is judged here, under the lock.
+    pub(crate) signature: SignatureCheck,
+    pub(crate) credential: Option<KeyId>,
+    pub(crate) idempotency: Option<IdempotencyKey>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum SignatureCheck {
+    Holds,
+    Fails,
+}
+
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(crate) struct IdempotencyKey {
+    pub(crate) env: Environment,
+    pub(crate) credential: KeyId,
+    pub(crate) key: String,
+    pub(crate) fingerprint: Digest,
+}
+
+/// What becomes of one candidate.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Fate {
+    /// Accepted as the n-th of the batch.
+    Recorded(usize),
+    /// The entry that was stored before is the answer.
+    Stored(u64),
+    /// The same statement stands earlier in this batch, accepted as the n-th.
+    Twin(usize),
+    Refused(RefusedReason),
+}
+
+/// The outcome of a batch.
+#[derive(Debug, Default)]
+pub(crate) struct Judged {
+    pub(crate) accepted: Vec<Accepted>,
+    pub(crate) fates: Vec<Fate>,
+    /// Idempotency keys that the accepted statements occupy from now on.
+    pub(crate) keyed: Vec<(IdempotencyKey, usize)>,
+}
+
+// Both ends follow ledger time; the two seconds are for the offset between two monotonic clocks. Fifteen is the life
+// of a decision: what arrives later was held up somewhere, and the call it belongs to has been given up.
+const AHEAD_MILLIS: i64 = 2_000;
+const BEHIND_MILLIS: i64 = 15_000;
+/// A stored answer that lets a call go out is replayed no longer than its capability could live.
+const REPLAY_MILLIS: i64 = 60_000;
+
+pub(crate) fn judge(candidates: &[Candidate], head: &Head, facts: &Facts, at: Timestamp) -> Judged {
+    let mut judged = Judged::default();
+    let mut batch: HashMap<Digest, usize> = HashMap::new();
+    for candidate in candidates {
+        let fate = match batch.get(&candidate.digest) {
+            Some(place) => Fate::Twin(*place),
+            None => fate(candidate, head, facts, at, &judged),
+        };
+        if let Fate::Recorded(place) = fate {
+            batch.insert(candidate.digest, place);
+            judged.keyed.extend(candidate.idempotency.clone().map(|key| (key, place)));
+            judged.accepted.push(Accepted {
+                kind: candidate.statement.kind(),
+                projection: Projection::of(&candidate.statement),
+                digest: candidate.digest,
+                body: candidate.body.clone(),
+            });
+        }
+        judged.fates.push(fate);
+    }
+    judged
+}
+
+fn fate(candidate: &Candidate, head: &Head, facts: &Facts, at: Timestamp, so_far: &Judged) -> Fate {
+    if candidate.signature != SignatureCheck::Holds || !signs_decisions(&candidate.kid, facts) {
+        return Fate::Refused(RefusedReason::BadSignature);
+    }
+    if let Some(seq) = facts.twins.get(&candidate.digest) {
+        return stored(*seq, head, facts, at);
+    }
+    let decision = match &candidate.statement {
+        Statement::Observation(_) => return Fate::Recorded(so_far.accepted.len()),
+        Statement::Decision(decision) => decision,
+        Statement::Received(_)
+        | Statement::Key(_)
+        | Statement::Published(_)
+        | Statement::Epoch(_)
+        | Statement::Finding(_)
+        | Statement::Kill(_)
+        | Statement::Incident(_) => return Fate::Refused(RefusedReason::Malformed),
+    };
+    if let Some(fate) = keyed(candidate, head, facts, at, so_far) {
+        return fate;
+    }
+    let obstacle = skewed(decision, at).or_else(|| gate(decision, candidate.credential, head, facts));
+    obstacle.map_or(Fate::Recorded(so_far.accepted.len()), Fate::Refused)
+}
+
+fn signs_decisions(kid: &Thumbprint, facts: &Facts) -> bool {
+    facts.keys.get(kid).is_some_and(|key| key.purpose == Purpose::Decision && !key.ended)
+}
+
+/// Same key and fingerprint: the stored answer while it may be replayed, else judged again. Another fingerprint under
+/// a key that is taken: no.
+fn keyed(candidate: &Candidate, head: &Head, facts: &Facts, at: Timestamp, so_far: &Judged) -> Option<Fate> {
+    let asked = candidate.idempotency.as_ref()?;
+    let same = |taken: &IdempotencyKey| {
+        taken.env == asked.env && taken.credential == asked.credential && taken.key == asked.key
+    };
+    if let Some((taken, place)) = so_far.keyed.iter().find(|(taken, _)| same(taken)) {
+        let agrees = taken.fingerprint == asked.fingerprint;
+        return Some(if agrees { Fate::Twin(*place) } else { Fate::Refused(RefusedReason::Conflict) });
+    }
+    let taken = facts.keyed.iter().find(|taken| same(&taken.key))?;
+    if taken.key.fingerprint != asked.fingerprint {
+        return Some(Fate::Refused(RefusedReason::Conflict));
+    }
+    match stored(taken.seq, head, facts, at) {
+        Fate::Stored(seq) => Some(Fate::Stored(seq)),
+        Fate::Recorded(_) | Fate::Twin(_) | Fate::Refused(_) => None,
+    }
+}
+
+/// The stored answer, unless it would let a call go out that may no longer.
+fn stored(seq: u64, head: &Head, facts: &Facts, at: Timestamp) -> Fate {
+    let Some(Stored { entry, statement, .. }) = facts.stored.get(&seq) else {
+        return Fate::Refused(RefusedReason::Stale);
+    };
+    let Statement::Decision(decision) = statement else { return Fate::Stored(seq) };
+    if !decision.is_cleared() {
+        return Fate::Stored(seq);
+    }
+    if head.killed || decision.generation != head.generation {
+        return Fate::Refused(RefusedReason::Killed);
+    }
+    let expired = at.millis() - entry.at.millis() > REPLAY_MILLIS;
+    if expired || decision.control < head.floor {
+        return Fate::Refused(RefusedReason::Stale);
+    }
+    Fate::Stored(seq)
+}
+
+fn skewed(decision: &Decision, at: Timestamp) -> Option<RefusedReason> {
+    let ahead = decision.at.millis() - at.millis();
+    (ahead > AHEAD_MILLIS || -ahead > BEHIND_MILLIS).then_some(RefusedReason::Skew)
+}
+
+fn gate(decision: &Decision, credential: Option<KeyId>, head: &Head, facts: &Facts) -> Option<RefusedReason> {
+    if !decision.is_cleared() {
+        return None;
+    }
+    if head.killed || decision.generation != head.generation {
+        return Some(RefusedReason::Killed);
+    }
+    let of_this_control = decision.control == head.control && Some(decision.policy) == head.documents.policy;
+    let still_valid = decision.control >= head.floor && decision.control < head.control;
+    if !of_this_control && !still_valid {
+        return Some(RefusedReason::Stale);
+    }
+    let known = credential.and_then(|id| facts.credentials.get(&id).map(|state| (id, state)));
+    let good = known.is_some_and(|(id, state)| {
+        !state.revoked && state.agent == decision.agent && decision.via == id.to_string()
+    });
+    if good { None } else { Some(RefusedReason::Revoked) }
+}

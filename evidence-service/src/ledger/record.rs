@@ -1,0 +1,218 @@
+//! `POST /internal/v1/record`: statements of gateways, one transaction a project.
+//!
+//! Signatures are checked before the lock is taken, because a key's bytes never change; whether the key still counts
+//! is read under the lock. Openings of decisions are kept beside them, unread: we cannot open them.
+
+use std::sync::Arc;
+
+use counterfoil_core::digest::Digest;
+use counterfoil_core::envelope::Envelope;
+use counterfoil_core::id::ProjectId;
+use counterfoil_core::key::Thumbprint;
+use counterfoil_core::receipt::Receipt;
+use counterfoil_core::record::{ItemAnswer, OpeningItem, Recorded, RefusedReason, StatementItem};
+use counterfoil_core::statement::Statement;
+use counterfoil_core::time::Timestamp;
+
+use super::append::{AppendError, Done, Job, Plan};
+use super::facts::{Facts, Questions, Stored};
+use super::head::Head;
+use super::judge::{Candidate, Fate, IdempotencyKey, SignatureCheck, judge};
+use super::seal::{Placed, Sealed};
+use super::{Ledger, store};
+use crate::database::{DatabaseError, ProjectTx};
+
+/// A statement as it came, parsed; nothing about its signature is known yet.
+pub(crate) struct Arrived {
+    envelope: Envelope,
+    statement: Statement,
+    item: StatementItem,
+}
+
+impl Arrived {
+    /// Refuses what is not a decision or an observation of the project that the item names.
+    pub(crate) fn read(item: StatementItem) -> Result<Self, RefusedReason> {
+        let text = item.statement.get().as_bytes();
+        if text.len() > MAX_STATEMENT {
+            return Err(RefusedReason::TooLarge);
+        }
+        let envelope = Envelope::parse(text).map_err(|_| RefusedReason::Malformed)?;
+        let statement = envelope.statement().map_err(|_| RefusedReason::Malformed)?;
+        let of_a_gateway = matches!(statement, Statement::Decision(_) | Statement::Observation(_));
+        if !of_a_gateway || statement.project() != item.project {
+            return Err(RefusedReason::Malformed);
+        }
+        Ok(Self { envelope, statement, item })
+    }
+
+    pub(crate) fn kid(&self) -> &Thumbprint {
+        self.envelope.kid()
+    }
+}
+
+// A payload ends at 64 KiB; whitespace and the signature get as much again.
+const MAX_STATEMENT: usize = 128 * 1024;
+/// Largest sealed opening: values and facts of one call, encrypted and in base64url.
+pub(crate) const MAX_OPENING: usize = 256 * 1024;
+
+struct Batch {
+    candidates: Vec<Candidate>,
+}
+
+struct Outcome {
+    fates: Vec<Fate>,
+    stored: Vec<(u64, Stored)>,
+}
+
+impl Job for Batch {
+    type Outcome = Outcome;
+
+    fn questions(&self) -> Questions {
+        let mut asked = Questions::default();
+        for candidate in &self.candidates {
+            asked.kids.push(candidate.kid.to_string());
+            asked.credentials.extend(candidate.credential.map(|key| key.uuid()));
+            asked.idempotency.extend(candidate.idempotency.clone());
+            asked.digests.push(candidate.digest.bytes().to_vec());
+            match &candidate.statement {
+                Statement::Decision(decision) => asked.actions.push(decision.action.uuid()),
+                Statement::Observation(seen) => asked.actions.push(seen.action.uuid()),
+                Statement::Received(_)
+                | Statement::Key(_)
+                | Statement::Published(_)
+                | Statement::Epoch(_)
+                | Statement::Finding(_)
+                | Statement::Kill(_)
+                | Statement::Incident(_) => {}
+            }
+        }
+        asked.kids.sort_unstable();
+        asked.kids.dedup();
+        asked.credentials.sort_unstable();
+        asked.credentials.dedup();
+        asked
+    }
+
+    fn plan(&self, head: &Head, facts: &Facts, at: Timestamp) -> Result<Plan<Outcome>, AppendError> {
+        let judged = judge(&self.candidates, head, facts, at);
+        let stored = facts.stored.iter().map(|(seq, stored)| (*seq, stored.clone())).collect();
+        Ok(Plan {
+            head: head.clone(),
+            accepted: judged.accepted,
+            keyed: judged.keyed,
+            outcome: Outcome { fates: judged.fates, stored },
+        })
+    }
+
+    async fn beside(&self, _: &ProjectTx<'_>, _: &Sealed) -> Result<(), DatabaseError> {
+        Ok(())
+    }
+}
+
+impl Ledger {
+    /// Records statements of one project and answers each, in order.
+    pub(crate) async fn record(
+        self: &Arc<Self>,
+        project: ProjectId,
+        arrived: Vec<Arrived>,
+    ) -> Result<Vec<ItemAnswer>, AppendError> {
+        let digests: Vec<Digest> = arrived.iter().map(|arrived| arrived.envelope.digest()).collect();
+        let ledger = Arc::clone(self);
+        // In a task of its own: a gateway that hangs up must not stop a commit half way.
+        let task = tokio::spawn(async move {
+            let batch = ledger.check(project, arrived).await?;
+            ledger.append(project, &batch).await
+        });
+        match task.await.map_err(|_| AppendError::Unknown)? {
+            Ok(done) => Ok(answers(&digests, &done)),
+            Err(AppendError::Unknown) => {
+                Ok(digests.iter().map(|digest| ItemAnswer::Unknown { digest: *digest }).collect())
+            }
+            Err(AppendError::ReadOnly(_)) => {
+                Ok(digests.iter().map(|digest| refused(*digest, RefusedReason::ReadOnly)).collect())
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Checks signatures against the keys that the project ever introduced.
+    async fn check(&self, project: ProjectId, arrived: Vec<Arrived>) -> Result<Batch, AppendError> {
+        let issuer = self.project(project).await?.issuer.clone();
+        let kids: Vec<Thumbprint> = arrived.iter().map(|arrived| arrived.kid().clone()).collect();
+        let keys = self.public_keys(project, &kids).await?;
+        let candidates = arrived.into_iter().map(|Arrived { envelope, statement, item }| {
+            let verified = keys.get(envelope.kid()).is_some_and(|key| envelope.verify(key).is_ok());
+            let ours = statement.issuer() == Some(&issuer);
+            let signature = if verified && ours { SignatureCheck::Holds } else { SignatureCheck::Fails };
+            let idempotency = idempotency(&statement, &item);
+            let body = envelope.bytes();
+            let digest = Digest::of(&body);
+            let kid = envelope.kid().clone();
+            Candidate { statement, digest, body, kid, signature, credential: item.credential, idempotency }
+        });
+        Ok(Batch { candidates: candidates.collect() })
+    }
+
+    /// Keeps sealed openings. They follow their decisions in a later batch, so they get no place in the chain.
+    pub(crate) async fn keep(
+        &self,
+        project: ProjectId,
+        openings: Vec<OpeningItem>,
+    ) -> Result<(), AppendError> {
+        let mut client = self.database.app().await?;
+        let tx = client.begin(project).await?;
+        let rows: Vec<(Digest, String)> =
+            openings.into_iter().map(|item| (item.decision, item.jwe)).collect();
+        store::insert_openings(&tx, &rows).await?;
+        tx.commit().await.map_err(DatabaseError::from)?;
+        Ok(())
+    }
+}
+
+fn idempotency(statement: &Statement, item: &StatementItem) -> Option<IdempotencyKey> {
+    let Statement::Decision(decision) = statement else { return None };
+    let asked = item.idempotency.as_ref()?;
+    Some(IdempotencyKey {
+        env: decision.env,
+        credential: item.credential?,
+        key: asked.key.clone(),
+        fingerprint: asked.fingerprint,
+    })
+}
+
+fn answers(digests: &[Digest], done: &Done<Outcome>) -> Vec<ItemAnswer> {
+    let pairs = digests.iter().zip(&done.outcome.fates);
+    pairs.map(|(digest, fate)| answer(*digest, *fate, done)).collect()
+}
+
+fn answer(digest: Digest, fate: Fate, done: &Done<Outcome>) -> ItemAnswer {
+    let placed = |index: usize| {
+        done.sealed.as_ref().and_then(|sealed| Some((sealed.placed.get(sealed.before + index)?, sealed)))
+    };
+    let stored = |seq: u64| done.outcome.stored.iter().find(|(found, _)| *found == seq);
+    let answered = match fate {
+        Fate::Recorded(index) => placed(index)
+            .and_then(|(placed, sealed)| recorded(placed, &sealed.note))
+            .map(ItemAnswer::Recorded),
+        Fate::Twin(index) => placed(index)
+            .and_then(|(placed, sealed)| recorded(placed, &sealed.note))
+            .map(ItemAnswer::Duplicate),
+        Fate::Stored(seq) => stored(seq).and_then(|(_, stored)| repeated(stored)).map(ItemAnswer::Duplicate),
+        Fate::Refused(reason) => Some(refused(digest, reason)),
+    };
+    answered.unwrap_or(ItemAnswer::Unknown { digest })
+}
+
+fn recorded(placed: &Placed, note: &str) -> Option<Recorded> {
+    let receipt = Receipt::new(&placed.accepted.body, placed.entry.clone(), &placed.path, note)?;
+    Some(Recorded { digest: placed.accepted.digest, receipt })
+}
+
+fn repeated(stored: &Stored) -> Option<Recorded> {
+    let receipt = Receipt::new(&stored.body, stored.entry.clone(), &stored.path, &stored.note)?;
+    Some(Recorded { digest: stored.entry.body, receipt })
+}
+
+pub(crate) fn refused(digest: Digest, reason: RefusedReason) -> ItemAnswer {
+    ItemAnswer::Refused { digest: Some(digest), reason }
+}

@@ -1,0 +1,15 @@
+//! SQL of the ledger: the head row, what is read under its lock, and the rows of one commit.
+
+mod project;
+mod read;
+mod write;
+
+pub(crate) use project::{insert_project, read_project};
+pub(crate) use read::{
+    Row as EntryRow, begin_and_lock, checkpoint_root, digest, entries_from, facts, hash_at, public_keys,
+    read_head, stored, time, unreadable,
+};
+pub(crate) use write::{insert_head, insert_openings, write};
+
+#[cfg(test)]
+pub(crate) const ALL: &[&[(&str, crate::database::Sql)]] = &[project::ALL, read::ALL, write::ALL];

@@ -1,0 +1,315 @@
+//! Reading the ledger.
+
+use std::collections::HashMap;
+
+use counterfoil_core::digest::Digest;
+use counterfoil_core::entry::{Entry, Kind};
+use counterfoil_core::envelope::Envelope;
+use counterfoil_core::id::{AgentId, KeyId, ProjectId};
+use counterfoil_core::key::{PublicKey, Purpose, Thumbprint};
+use counterfoil_core::statement::Environment;
+use counterfoil_core::time::Timestamp;
+use counterfoil_core::tree::{Frontier, Hash};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use tokio_postgres::types::Json;
+use uuid::Uuid;
+
+use crate::database::{Client, DatabaseError, ProjectTx, statements};
+use crate::ledger::facts::{CredentialState, Facts, KeyState, Keyed, Questions, Stored};
+use crate::ledger::head::{Documents, Head};
+use crate::ledger::judge::IdempotencyKey;
+use crate::ledger::projection::Projection;
+
+statements! {
+    // A statement of its own: whatever is read after it, under READ COMMITTED, is read after the wait for the lock.
+    LOCK_HEAD = "select frontier, size, root, last_hash, last_at, epoch_first, epoch_counts, control, floor, gen, \
+                 killed, policy, registry, rules from heads where project_id = $1 for update";
+    READ_HEAD = "select frontier, size, root, last_hash, last_at, epoch_first, epoch_counts, control, floor, gen, \
+                 killed, policy, registry, rules from heads where project_id = $1";
+    FACTS = include_str!("../facts.sql");
+    STORED = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.hash, e.body, e.path, c.note, e.action, \
+              e.decision, e.agent, e.verdict, e.reason, e.provider, e.tool, e.status, e.checkpoint_size \
+              from entries e join checkpoints c on c.project_id = e.project_id and c.size = e.checkpoint_size \
+              where e.project_id = $1 and e.seq = any($2) order by e.seq";
+    ENTRIES_FROM = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.hash, e.body, e.path, c.note, e.action, \
+                    e.decision, e.agent, e.verdict, e.reason, e.provider, e.tool, e.status, e.checkpoint_size \
+                    from entries e left join checkpoints c on c.project_id = e.project_id and c.size = e.checkpoint_size \
+                    where e.project_id = $1 and e.seq >= $2 order by e.seq limit $3";
+    HASH_AT = "select hash from entries where project_id = $1 and seq = $2";
+    CHECKPOINT_ROOT = "select root from checkpoints where project_id = $1 and size = $2";
+    PUBLIC_KEYS = "select thumbprint, x from signing_keys where project_id = $1 and thumbprint = any($2)";
+}
+
+/// The first two statements of every append: who we are, and the head's lock.
+pub(crate) async fn begin_and_lock(
+    client: &mut Client,
+    project: ProjectId,
+) -> Result<(ProjectTx<'_>, Option<Head>), DatabaseError> {
+    let tx = client.begin(project).await?;
+    let row = tx.maybe_row(LOCK_HEAD, &[&project.uuid()]).await?;
+    let head = row.map(|row| head(project, &row)).transpose()?;
+    Ok((tx, head))
+}
+
+/// The head as it stands, without a lock.
+pub(crate) async fn read_head(tx: &ProjectTx<'_>) -> Result<Option<Head>, DatabaseError> {
+    let row = tx.maybe_row(READ_HEAD, &[&tx.project().uuid()]).await?;
+    row.map(|row| head(tx.project(), &row)).transpose()
+}
+
+/// Everything that can refuse, in one statement under the lock; entries that are the answer, in a second.
+pub(crate) async fn facts(tx: &ProjectTx<'_>, asked: &Questions) -> Result<Facts, DatabaseError> {
+    let environments: Vec<&str> = asked.idempotency.iter().map(|key| key.env.as_str()).collect();
+    let credentials: Vec<Uuid> = asked.idempotency.iter().map(|key| key.credential.uuid()).collect();
+    let names: Vec<&str> = asked.idempotency.iter().map(|key| key.key.as_str()).collect();
+    let row = tx
+        .row(
+            FACTS,
+            &[
+                &tx.project().uuid(),
+                &asked.kids,
+                &asked.credentials,
+                &environments,
+                &credentials,
+                &names,
+                &asked.actions,
+                &asked.digests,
+            ],
+        )
+        .await?;
+    let twins = json::<Twin>(&row, "twins")?;
+    let keyed = json::<KeyedRow>(&row, "keyed")?;
+    let wanted: Vec<u64> = twins.iter().map(|twin| twin.seq).chain(keyed.iter().map(|key| key.seq)).collect();
+    Ok(Facts {
+        clock: time(row.try_get("clock")?)?,
+        keys: json::<KeyRow>(&row, "keys")?.into_iter().map(KeyRow::state).collect(),
+        credentials: json::<CredentialRow>(&row, "credentials")?
+            .into_iter()
+            .map(CredentialRow::state)
+            .collect(),
+        keyed: keyed.into_iter().map(KeyedRow::key).collect::<Result<_, _>>()?,
+        twins: twins
+            .iter()
+            .map(|twin| Ok((digest_of_hex(&twin.digest)?, twin.seq)))
+            .collect::<Result<_, DatabaseError>>()?,
+        stored: if wanted.is_empty() { HashMap::new() } else { stored(tx, &wanted).await? },
+    })
+}
+
+/// Entries with what makes a receipt.
+pub(crate) async fn stored(
+    tx: &ProjectTx<'_>,
+    wanted: &[u64],
+) -> Result<HashMap<u64, Stored>, DatabaseError> {
+    let wanted: Vec<i64> = wanted.iter().filter_map(|seq| i64::try_from(*seq).ok()).collect();
+    let rows = tx.rows(STORED, &[&tx.project().uuid(), &wanted]).await?;
+    let mut found = HashMap::new();
+    for row in rows {
+        let row = Row::read(tx.project(), &row)?;
+        let Some(body) = row.body else { continue };
+        let statement = Envelope::parse(&body).map_err(unreadable)?.statement().map_err(unreadable)?;
+        let note = row.note.unwrap_or_default();
+        found.insert(row.entry.seq, Stored { entry: row.entry, statement, body, path: row.path, note });
+    }
+    Ok(found)
+}
+
+/// An entry row as it stands, nothing in it believed.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) entry: Entry,
+    pub(crate) hash: Digest,
+    pub(crate) body: Option<Vec<u8>>,
+    pub(crate) path: Vec<Hash>,
+    pub(crate) note: Option<String>,
+    pub(crate) checkpoint_size: u64,
+    pub(crate) projection: Projection,
+}
+
+impl Row {
+    fn read(project: ProjectId, row: &tokio_postgres::Row) -> Result<Self, DatabaseError> {
+        let kind: Kind = row.try_get::<_, &str>("kind")?.parse().map_err(unreadable)?;
+        let decision: Option<&[u8]> = row.try_get("decision")?;
+        Ok(Self {
+            entry: Entry::new(
+                project,
+                number(row.try_get("seq")?)?,
+                time(row.try_get("at")?)?,
+                kind,
+                digest(row.try_get("body_digest")?)?,
+                digest(row.try_get("prev")?)?,
+            ),
+            hash: digest(row.try_get("hash")?)?,
+            body: row.try_get("body")?,
+            path: hashes(row.try_get("path")?),
+            note: row.try_get("note")?,
+            checkpoint_size: number(row.try_get("checkpoint_size")?)?,
+            projection: Projection {
+                action: row.try_get("action")?,
+                decision: decision.map(digest).transpose()?,
+                agent: row.try_get("agent")?,
+                verdict: row.try_get("verdict")?,
+                reason: row.try_get("reason")?,
+                provider: row.try_get("provider")?,
+                tool: row.try_get("tool")?,
+                status: row.try_get("status")?,
+            },
+        })
+    }
+}
+
+/// At most `limit` rows from a seq on.
+pub(crate) async fn entries_from(
+    tx: &ProjectTx<'_>,
+    from: u64,
+    limit: i64,
+) -> Result<Vec<Row>, DatabaseError> {
+    let from = i64::try_from(from).map_err(unreadable)?;
+    let rows = tx.rows(ENTRIES_FROM, &[&tx.project().uuid(), &from, &limit]).await?;
+    rows.iter().map(|row| Row::read(tx.project(), row)).collect()
+}
+
+/// The hash of the entry at a seq, if one stands there.
+pub(crate) async fn hash_at(tx: &ProjectTx<'_>, seq: u64) -> Result<Option<Digest>, DatabaseError> {
+    let seq = i64::try_from(seq).map_err(unreadable)?;
+    let row = tx.maybe_row(HASH_AT, &[&tx.project().uuid(), &seq]).await?;
+    row.map(|row| digest(row.try_get(0)?)).transpose()
+}
+
+/// The root that a commit of that size had.
+pub(crate) async fn checkpoint_root(tx: &ProjectTx<'_>, size: u64) -> Result<Option<Hash>, DatabaseError> {
+    let size = i64::try_from(size).map_err(unreadable)?;
+    let row = tx.maybe_row(CHECKPOINT_ROOT, &[&tx.project().uuid(), &size]).await?;
+    row.map(|row| hash(row.try_get(0)?)).transpose()
+}
+
+/// The bytes behind thumbprints. A thumbprint is the identity, so what is found never changes.
+pub(crate) async fn public_keys(
+    tx: &ProjectTx<'_>,
+    kids: &[&str],
+) -> Result<Vec<(Thumbprint, PublicKey)>, DatabaseError> {
+    let rows = tx.rows(PUBLIC_KEYS, &[&tx.project().uuid(), &kids]).await?;
+    rows.iter()
+        .map(|row| {
+            let thumbprint = row.try_get::<_, &str>(0)?.parse().map_err(unreadable)?;
+            Ok((thumbprint, PublicKey::parse(row.try_get(1)?).map_err(unreadable)?))
+        })
+        .collect()
+}
+
+fn head(project: ProjectId, row: &tokio_postgres::Row) -> Result<Head, DatabaseError> {
+    let optional = |name: &str| -> Result<Option<Digest>, DatabaseError> {
+        row.try_get::<_, Option<&[u8]>>(name)?.map(digest).transpose()
+    };
+    let size = number(row.try_get("size")?)?;
+    let frontier = Frontier::from_bytes(size, row.try_get("frontier")?).map_err(unreadable)?;
+    if frontier.root() != hash(row.try_get("root")?)? {
+        return Err(DatabaseError::Unreadable("the head's frontier does not lead to its root".to_owned()));
+    }
+    Ok(Head {
+        project,
+        frontier,
+        last_hash: digest(row.try_get("last_hash")?)?,
+        last_at: time(row.try_get("last_at")?)?,
+        epoch_first: number(row.try_get("epoch_first")?)?,
+        counts: serde_json::from_str(row.try_get("epoch_counts")?).map_err(unreadable)?,
+        control: number(row.try_get("control")?)?,
+        floor: number(row.try_get("floor")?)?,
+        generation: number(row.try_get("gen")?)?,
+        killed: row.try_get("killed")?,
+        documents: Documents {
+            policy: optional("policy")?,
+            registry: optional("registry")?,
+            rules: optional("rules")?,
+        },
+    })
+}
+
+#[derive(Deserialize)]
+struct KeyRow {
+    thumbprint: Thumbprint,
+    purpose: Purpose,
+    ended: bool,
+}
+
+impl KeyRow {
+    fn state(self) -> (Thumbprint, KeyState) {
+        (self.thumbprint, KeyState { purpose: self.purpose, ended: self.ended })
+    }
+}
+
+#[derive(Deserialize)]
+struct CredentialRow {
+    key: Uuid,
+    agent: Uuid,
+    revoked: bool,
+}
+
+impl CredentialRow {
+    fn state(self) -> (KeyId, CredentialState) {
+        let state = CredentialState { agent: AgentId::from_uuid(self.agent), revoked: self.revoked };
+        (KeyId::from_uuid(self.key), state)
+    }
+}
+
+#[derive(Deserialize)]
+struct KeyedRow {
+    env: Environment,
+    credential: Uuid,
+    key: String,
+    fingerprint: String,
+    seq: u64,
+}
+
+impl KeyedRow {
+    fn key(self) -> Result<Keyed, DatabaseError> {
+        let key = IdempotencyKey {
+            env: self.env,
+            credential: KeyId::from_uuid(self.credential),
+            key: self.key,
+            fingerprint: digest_of_hex(&self.fingerprint)?,
+        };
+        Ok(Keyed { key, seq: self.seq })
+    }
+}
+
+#[derive(Deserialize)]
+struct Twin {
+    seq: u64,
+    digest: String,
+}
+
+fn json<T: DeserializeOwned>(row: &tokio_postgres::Row, column: &str) -> Result<Vec<T>, DatabaseError> {
+    let Json(values) = row.try_get::<_, Json<Vec<T>>>(column)?;
+    Ok(values)
+}
+
+fn digest_of_hex(hex: &str) -> Result<Digest, DatabaseError> {
+    format!("sha256:{hex}").parse().map_err(unreadable)
+}
+
+pub(crate) fn digest(bytes: &[u8]) -> Result<Digest, DatabaseError> {
+    bytes.try_into().map(Digest::from_bytes).map_err(unreadable)
+}
+
+fn hash(bytes: &[u8]) -> Result<Hash, DatabaseError> {
+    bytes.try_into().map(Hash::from_bytes).map_err(unreadable)
+}
+
+fn hashes(bytes: &[u8]) -> Vec<Hash> {
+    let (nodes, _) = bytes.as_chunks::<32>();
+    nodes.iter().copied().map(Hash::from_bytes).collect()
+}
+
+pub(crate) fn number(value: i64) -> Result<u64, DatabaseError> {
+    u64::try_from(value).map_err(unreadable)
+}
+
+pub(crate) fn time(millis: i64) -> Result<Timestamp, DatabaseError> {
+    Timestamp::from_millis(millis).map_err(unreadable)
+}
+
+pub(crate) fn unreadable(error: impl std::fmt::Display) -> DatabaseError {
+    DatabaseError::Unreadable(error.to_string())
+}

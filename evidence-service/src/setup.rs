@@ -1,0 +1,102 @@
+//! What an operator does to a deployment: database, projects, keys, credentials, published rules.
+//!
+//! Used in process by the `counterfoil` program. Everything that becomes an entry goes through the same append as a
+//! gateway's decisions, under the same lock, so it is safe beside running services.
+//!
+//!     prepare_database(&admin, "counterfoil").await?;    // roles and database, as a superuser
+//!     migrate(&config).await?;                           // schema, as its owner
+//!     let setup = Setup::open(&config).await?;
+//!     let project = setup.create_project(&NewProject { … }).await?;
+
+mod credentials;
+mod database;
+mod directory;
+mod keys;
+mod projects;
+mod publish;
+
+use std::sync::Arc;
+
+use counterfoil_core::id::ProjectId;
+use counterfoil_core::key::{Ledger as LedgerPurpose, Log};
+use counterfoil_jwks::{Holder, KekError, KekSource, Store, StoreError};
+
+use crate::clock::NoChance;
+use crate::config::Config;
+use crate::database::{Database, DatabaseError};
+use crate::ledger::{AppendError, HeadsFileError, Keys, Ledger, Project};
+
+pub use credentials::{ApiKey, IssuedToken};
+pub use database::{DEFAULT_DATABASE, migrate, prepare_database};
+pub use projects::{DisclosureJwk, NewProject};
+pub use publish::{Attested, Publication};
+
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    #[error(transparent)]
+    Keys(#[from] StoreError),
+    #[error(transparent)]
+    Kek(#[from] KekError),
+    #[error(transparent)]
+    HeadsFile(#[from] HeadsFileError),
+    #[error(transparent)]
+    NoChance(#[from] NoChance),
+    #[error("migration failed: {0}")]
+    Migration(String),
+    #[error("`{0}` is not a name for a database: a-z, 0-9 and _, at most 63")]
+    NotADatabaseName(String),
+    #[error("a principal must be opaque: 1 to 128 printable characters that are no address")]
+    NotOpaque,
+    #[error("{}", .0.join("; "))]
+    Lint(Vec<String>),
+    #[error("`{0}` is not a P-256 public JWK with kty, crv, x and y")]
+    NotADisclosureKey(String),
+}
+
+/// An open deployment: the ledger's keys, the database as the app role, the directory as its owner.
+pub struct Setup {
+    ledger: Arc<Ledger>,
+    directory: directory::Directory,
+    host: counterfoil_core::issuer::Host,
+}
+
+impl Setup {
+    pub async fn open(config: &Config) -> Result<Self, SetupError> {
+        Ok(Self {
+            ledger: open_ledger(config).await?,
+            directory: directory::Directory::open(&config.database)?,
+            host: config.host.clone(),
+        })
+    }
+
+    /// Every project of the deployment, oldest first.
+    pub async fn projects(&self) -> Result<Vec<Arc<Project>>, SetupError> {
+        let mut projects = Vec::new();
+        for id in self.directory.projects().await? {
+            projects.push(self.ledger.project(id).await?);
+        }
+        Ok(projects)
+    }
+
+    /// The receipt of one entry, without openings.
+    pub async fn receipt(&self, project: ProjectId, seq: u64) -> Result<Option<Vec<u8>>, SetupError> {
+        Ok(self.ledger.receipt(project, seq).await?)
+    }
+
+    fn saved(&self) -> Result<(), SetupError> {
+        Ok(self.ledger.save_heads()?)
+    }
+}
+
+/// The ledger with its keys, as the service and the setup both use it.
+pub(crate) async fn open_ledger(config: &Config) -> Result<Arc<Ledger>, SetupError> {
+    let kek = KekSource::from_parts(config.kek_file.as_deref()).load()?;
+    let store = Store::open(&config.keys, Holder::Evidence, kek, config.mode)?;
+    let keys = Keys { ledger: store.signing_key::<LedgerPurpose>()?, log: store.signing_key::<Log>()? };
+    let database = Arc::new(Database::open(&config.database).await?);
+    Ok(Arc::new(Ledger::open(database, keys, &config.heads_file)?))
+}
