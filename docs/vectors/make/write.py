@@ -4,7 +4,7 @@ Standalone: it shares no code with the Rust crates, so it is a second opinion ab
 deterministic: run it twice and nothing changes.
 """
 import json, pathlib, shutil
-import others, receipts
+import others, policy, receipts
 from example import JWKS, KEYS, std64
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
@@ -55,6 +55,7 @@ def main():
     folder("capability", others.capability())
     folder("receipts", {name: {"about": about, "receipt": receipt} for name, (about, receipt) in receipts.good().items()})
     folder("malformed-receipts", malformed())
+    folder("policy", policy.cases())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,73 @@
+//! G1: evaluation is a pure function. This crate names nothing that reaches outside, and depends on nothing of ours
+//! but core. (What core may use is checked beside core; clippy.toml bans clocks and chance everywhere.)
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Words with which Rust code reaches a clock, chance, files, sockets, processes or the environment.
+const REACHING_OUT: &[&str] = &[
+    "std::fs",
+    "std::io",
+    "std::net",
+    "std::env",
+    "std::process",
+    "std::thread",
+    "std::sync",
+    "SystemTime",
+    "Instant",
+    "now_utc",
+    "tokio",
+    "tracing",
+    "rand::",
+    "thread_rng",
+    "getrandom",
+    "new_v4",
+    "now_v7",
+    "static mut",
+    "thread_local",
+    "RandomState",
+    "println!",
+    "include_str!",
+    "unsafe",
+];
+
+const DEPENDENCIES: &[&str] =
+    &["cedar-policy", "counterfoil-core", "serde", "serde_json", "thiserror", "toml", "toml_edit"];
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("the folder of this crate") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn the_source_reaches_for_nothing_outside() {
+    let sources = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    assert!(sources.len() > 15, "the sources are found");
+
+    for path in sources {
+        let text = fs::read_to_string(&path).expect("a source file");
+        for word in REACHING_OUT {
+            assert!(!text.contains(word), "{} says `{word}`", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_crate_depends_on_nothing_that_reaches_outside() {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    let text = fs::read_to_string(manifest).expect("the manifest");
+
+    let table: toml::Table = text.parse().expect("TOML");
+    let named: Vec<&str> =
+        table["dependencies"].as_table().expect("a table").keys().map(String::as_str).collect();
+
+    assert_eq!(named, DEPENDENCIES);
+}
