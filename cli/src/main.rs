@@ -1,1 +1,26 @@
-fn main() {}
+//! The `counterfoil` program.
+
+mod bridge;
+mod chance;
+mod clock;
+mod commands;
+mod demo;
+mod deployment;
+mod disclosure;
+mod hosts;
+mod provider;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match commands::Program::parse().run().await {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("counterfoil: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

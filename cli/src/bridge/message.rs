@@ -73,7 +73,9 @@ impl Message {
         let text = serde_json::Value::from(text);
         let answer = match (self.method.as_str(), self.era) {
             ("tools/call", Era::Legacy) => {
-                format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":{text}}}],"isError":true}}}}"#)
+                format!(
+                    r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":{text}}}],"isError":true}}}}"#
+                )
             }
             ("tools/call", Era::Modern) => format!(
                 r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","content":[{{"type":"text","text":{text}}}],"isError":true}}}}"#

@@ -48,7 +48,9 @@ async fn serve(mut stream: TcpStream, answer: fn(&str) -> (u16, &'static str, St
     }
     let (status, headers, body) = answer(&body);
     let length = body.len();
-    let answer = format!("HTTP/1.1 {status} X\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n{body}");
+    let answer = format!(
+        "HTTP/1.1 {status} X\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n{body}"
+    );
     stream.write_all(answer.as_bytes()).await.unwrap();
 }
 
@@ -63,14 +65,23 @@ async fn run(address: &str, input: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn an_answer_comes_back_byte_for_byte_on_one_line() {
-    let (address, asked) =
-        gateway(|_| (200, "", "{\"jsonrpc\":\"2.0\",\n\"id\":1, \"result\":{\"n\":123456789012345678901234567890,\"f\":1.0}}".into()))
-            .await;
+    let (address, asked) = gateway(|_| {
+        (
+            200,
+            "",
+            "{\"jsonrpc\":\"2.0\",\n\"id\":1, \"result\":{\"n\":123456789012345678901234567890,\"f\":1.0}}"
+                .into(),
+        )
+    })
+    .await;
     let line = r#"{"id":1,  "jsonrpc":"2.0","method":"tools/call","params":{"name":"x","n":1e2}}"#;
 
     let answers = run(&address, &format!("{line}\n\n")).await;
 
-    assert_eq!(answers, [r#"{"jsonrpc":"2.0", "id":1, "result":{"n":123456789012345678901234567890,"f":1.0}}"#]);
+    assert_eq!(
+        answers,
+        [r#"{"jsonrpc":"2.0", "id":1, "result":{"n":123456789012345678901234567890,"f":1.0}}"#]
+    );
     let asked = asked.lock().unwrap();
     assert_eq!(asked[0].1, line);
     assert!(asked[0].0.starts_with("post /stdio/notes "));
@@ -123,7 +134,10 @@ async fn a_modern_request_carries_no_session() {
 
 #[tokio::test]
 async fn a_slow_call_does_not_hold_up_the_next() {
-    let (address, _) = gateway(|body| (200, "", format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{}}}}"#, body.contains("slow")))).await;
+    let (address, _) = gateway(|body| {
+        (200, "", format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{}}}}"#, body.contains("slow")))
+    })
+    .await;
     let input = "{\"id\":1,\"method\":\"ping\",\"params\":{\"slow\":1}}\n{\"id\":2,\"method\":\"ping\"}\n";
 
     let answers = run(&address, input).await;
@@ -144,8 +158,11 @@ async fn an_unreachable_gateway_is_said_to_have_executed_nothing() {
         "\n",
     );
 
-    let mut answers: Vec<Value> =
-        run(&format!("http://{closed}/stdio/notes"), input).await.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut answers: Vec<Value> = run(&format!("http://{closed}/stdio/notes"), input)
+        .await
+        .iter()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
 
     answers.sort_by_key(|answer| answer["id"].is_number());
     assert_eq!(answers.len(), 2);
@@ -177,7 +194,8 @@ async fn a_lost_answer_is_not_said_to_be_not_executed() {
 async fn a_refusal_without_json_becomes_an_answer_with_the_same_id() {
     let (address, _) = gateway(|_| (401, "www-authenticate: Bearer\r\n", String::new())).await;
 
-    let answers = run(&address, "{\"id\":7,\"method\":\"tools/list\"}\n{\"id\":8,\"method\":\"tools/call\"}\n").await;
+    let answers =
+        run(&address, "{\"id\":7,\"method\":\"tools/list\"}\n{\"id\":8,\"method\":\"tools/call\"}\n").await;
 
     let all = answers.join("\n");
     assert!(all.contains(r#""id":7,"error""#) && all.contains(r#""id":8,"result""#), "{all}");
@@ -186,7 +204,9 @@ async fn a_refusal_without_json_becomes_an_answer_with_the_same_id() {
 
 #[tokio::test]
 async fn a_refusal_in_json_comes_through_as_it_is() {
-    let (address, _) = gateway(|_| (400, "", r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#.into())).await;
+    let (address, _) =
+        gateway(|_| (400, "", r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#.into()))
+            .await;
 
     let answers = run(&address, "{not json\n").await;
 
@@ -196,7 +216,12 @@ async fn a_refusal_in_json_comes_through_as_it_is() {
 /// T9: the key is in no message.
 #[test]
 fn a_key_of_another_shape_is_refused_and_none_is_printed() {
-    for bad in ["", "cfk_", "cfs_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "cfk_A\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"] {
+    for bad in [
+        "",
+        "cfk_",
+        "cfs_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "cfk_A\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    ] {
         let refused = Credential::new(bad).unwrap_err();
         assert!(matches!(refused, BridgeError::NotAKey));
     }

@@ -12,8 +12,7 @@ use super::message::{Era, Message};
 
 const NOT_EXECUTED: &str =
     "Not executed. The gateway could not be reached, so nothing was sent to the tool. Try again later.";
-const UNKNOWN: &str =
-    "The answer of the gateway was lost. Whether the tool ran is not known here; the project's record says it.";
+const UNKNOWN: &str = "The answer of the gateway was lost. Whether the tool ran is not known here; the project's record says it.";
 
 /// Larger than any result that the gateway passes on.
 const LARGEST_ANSWER: usize = 64 << 20;
@@ -34,11 +33,11 @@ pub struct Credential(HeaderValue);
 impl Credential {
     pub fn new(key: &str) -> Result<Self, BridgeError> {
         let secret = key.strip_prefix("cfk_").ok_or(BridgeError::NotAKey)?;
-        if secret.len() != 43 || !secret.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
+        if secret.len() != 43 || !secret.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        {
             return Err(BridgeError::NotAKey);
         }
-        let mut value =
-            HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| BridgeError::NotAKey)?;
+        let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| BridgeError::NotAKey)?;
         value.set_sensitive(true);
         Ok(Self(value))
     }
@@ -159,7 +158,9 @@ impl Upstream {
             StatusCode::UNAUTHORIZED => "Not executed. The gateway does not know this API key.".to_owned(),
             StatusCode::NOT_FOUND => "Not executed. The gateway knows no such provider.".to_owned(),
             StatusCode::TOO_MANY_REQUESTS => "Not executed. Too many calls; try again later.".to_owned(),
-            refused if refused.is_client_error() => format!("Not executed. The gateway refused with HTTP {refused}."),
+            refused if refused.is_client_error() => {
+                format!("Not executed. The gateway refused with HTTP {refused}.")
+            }
             _ => UNKNOWN.to_owned(),
         };
         Some(message.failed(&text))

@@ -63,7 +63,9 @@ pub enum Refusal {
     OtherAudience(String),
     #[error("the capability is for environment `{0}`")]
     OtherEnvironment(String),
-    #[error("the capability is for an advisory run, or bound to a client certificate, and neither is accepted here")]
+    #[error(
+        "the capability is for an advisory run, or bound to a client certificate, and neither is accepted here"
+    )]
     Unsupported,
     #[error("the capability is not valid at {0}, which is the time here")]
     Time(Timestamp),

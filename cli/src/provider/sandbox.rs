@@ -75,7 +75,8 @@ impl Sandbox {
     }
 
     fn place(&self, name: &str) -> Result<PathBuf, SandboxError> {
-        let below = Path::new(name).strip_prefix("/notes").map_err(|_| SandboxError::Outside(name.to_owned()))?;
+        let below =
+            Path::new(name).strip_prefix("/notes").map_err(|_| SandboxError::Outside(name.to_owned()))?;
         if !below.components().all(|part| matches!(part, Component::Normal(_))) {
             return Err(SandboxError::Outside(name.to_owned()));
         }

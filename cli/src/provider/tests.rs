@@ -29,7 +29,10 @@ fn guarded() -> Scene {
     let decision = SigningKey::<Decision>::from_seed(&[0x11; 32]);
     let set = JwkSet {
         iss: ISSUER.parse().unwrap(),
-        keys: vec![Jwk::new(key.public(), Purpose::Capability), Jwk::new(decision.public(), Purpose::Decision)],
+        keys: vec![
+            Jwk::new(key.public(), Purpose::Capability),
+            Jwk::new(decision.public(), Purpose::Decision),
+        ],
     };
     let jwks = folder.path().join("gateway-jwks.json");
     fs::write(&jwks, serde_json::to_vec(&set).unwrap()).unwrap();
@@ -205,7 +208,8 @@ async fn a_capability_signed_by_another_key_is_refused() {
     scene.refuses(Some(&forged), "capability_signature").await;
 
     // A key of the same gateway with another purpose.
-    let by_decision_key = token(&header(&decision.kid().to_string()), &claims(), |bytes| decision.sign(bytes));
+    let by_decision_key =
+        token(&header(&decision.kid().to_string()), &claims(), |bytes| decision.sign(bytes));
     scene.refuses(Some(&by_decision_key), "capability_key").await;
 }
 
@@ -250,7 +254,9 @@ async fn a_note_outside_the_folder_is_out_of_reach() {
     std::os::unix::fs::symlink(folder.path(), folder.path().join("sandbox/notes/out")).unwrap();
     let mut scene = Scene { folder, provider, key: SigningKey::from_seed(&[0x12; 32]) };
 
-    for path in ["/notes/../../secret", "/notes/out/secret", "/etc/passwd", "notes/a", "/notes/./..", "/notesecret"] {
+    for path in
+        ["/notes/../../secret", "/notes/out/secret", "/etc/passwd", "notes/a", "/notes/./..", "/notesecret"]
+    {
         for tool in ["note_read", "note_write", "note_delete", "note_list"] {
             let answer = scene.call(tool, json!({ "path": path, "text": "x" }), None).await;
 
@@ -268,7 +274,10 @@ async fn notes_are_written_listed_read_and_deleted_and_letters_kept() {
     let said = |answer: &Value| answer["result"]["content"][0]["text"].as_str().unwrap().to_owned();
 
     let path = json!({ "path": "/notes/drafts/a.txt", "text": "hello" });
-    assert_eq!(said(&scene.call("note_write", path.clone(), None).await), "wrote 5 bytes to /notes/drafts/a.txt");
+    assert_eq!(
+        said(&scene.call("note_write", path.clone(), None).await),
+        "wrote 5 bytes to /notes/drafts/a.txt"
+    );
     assert_eq!(said(&scene.call("note_read", path.clone(), None).await), "hello");
     assert_eq!(said(&scene.call("note_list", json!({ "path": "/notes" }), None).await), "drafts/");
     assert_eq!(said(&scene.call("note_delete", path.clone(), None).await), "deleted /notes/drafts/a.txt");
@@ -300,8 +309,11 @@ async fn a_conversation_over_lines_is_answered_in_order() {
     let mut output = Vec::new();
     provider.serve(input.as_bytes(), &mut output).await.unwrap();
 
-    let answers: Vec<Value> =
-        output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(|line| serde_json::from_slice(line).unwrap()).collect();
+    let answers: Vec<Value> = output
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).unwrap())
+        .collect();
     assert_eq!(answers.len(), 5);
     assert_eq!(answers[0]["error"]["code"], -32601);
     assert_eq!(answers[1]["result"]["protocolVersion"], "2025-06-18");

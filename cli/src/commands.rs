@@ -1,0 +1,62 @@
+//! The command line: one module a command.
+
+mod demo;
+mod demo_provider;
+mod dev;
+mod init;
+mod keys;
+mod policy;
+mod stdio;
+mod verify;
+
+use std::process::ExitCode;
+
+/// Governed tool calls with receipts that a stranger can check.
+#[derive(clap::Parser)]
+#[command(name = "counterfoil", version)]
+pub struct Program {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Run both services and a database on this machine, for development
+    Dev(dev::Arguments),
+    /// Show one allowed, one denied and one held call, and verify their receipts
+    Demo(demo::Arguments),
+    /// Make the keys, the database, a project and the configuration of both services
+    Init(init::Arguments),
+    /// Speak to the gateway over standard input and output, for hosts that only start processes
+    Stdio(stdio::Arguments),
+    /// Check one receipt offline
+    Verify(verify::Arguments),
+    /// List, make, rotate and revoke keys
+    #[command(subcommand)]
+    Keys(keys::Command),
+    /// Test, check, pin and publish registry and rules
+    #[command(subcommand)]
+    Policy(policy::Command),
+    /// The provider of the demo
+    #[command(hide = true)]
+    DemoProvider(demo_provider::Arguments),
+}
+
+impl Program {
+    pub async fn run(self) -> anyhow::Result<ExitCode> {
+        match self.command {
+            Command::Dev(arguments) => done(dev::run(arguments).await),
+            Command::Demo(arguments) => demo::run(arguments).await,
+            Command::Init(arguments) => done(init::run(arguments).await),
+            Command::Stdio(arguments) => done(stdio::run(arguments).await),
+            Command::Verify(arguments) => Ok(verify::run(&arguments)),
+            Command::Keys(command) => done(keys::run(command).await),
+            Command::Policy(command) => policy::run(command).await,
+            Command::DemoProvider(arguments) => done(demo_provider::run(arguments).await),
+        }
+    }
+}
+
+fn done(finished: anyhow::Result<()>) -> anyhow::Result<ExitCode> {
+    finished.map(|()| ExitCode::SUCCESS)
+}

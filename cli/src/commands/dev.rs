@@ -1,0 +1,100 @@
+//! `counterfoil dev`: database, evidence service and gateway on this machine, for development.
+//!
+//! Not promised: protection from other programs of the same user. In `dev` a local process can do what you can.
+
+use std::path::{Path, PathBuf};
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::deployment::Folder;
+use crate::deployment::ports::PortArguments;
+use crate::deployment::source::Source;
+use crate::deployment::standing::Standing;
+use crate::hosts::{Access, ready_to_paste};
+
+/// Read when it is there and nothing else was named.
+const PLAN: &str = "counterfoil.toml";
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Where keys, configuration and the database live
+    #[arg(long, default_value = ".counterfoil")]
+    dir: PathBuf,
+
+    /// Providers, registry and rules; without counterfoil.toml, the demo's
+    #[arg(long)]
+    config: Option<PathBuf>,
+
+    #[command(flatten)]
+    ports: PortArguments,
+}
+
+pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
+    let folder = Folder::open(&arguments.dir)?;
+    let source = match &arguments.config {
+        Some(path) => Source::from_file(path)?,
+        None if Path::new(PLAN).exists() => Source::from_file(Path::new(PLAN))?,
+        None => Source::Demo,
+    };
+    let mut standing = Standing::start(&folder, &source, arguments.ports.settle()?).await?;
+    print!("{}", announcement(&standing, &folder)?);
+
+    tokio::select! {
+        error = standing.failed() => return Err(error),
+        stopped = asked_to_stop() => stopped?,
+    }
+    eprintln!("stopping");
+    drop(standing.stop().await?);
+    Ok(())
+}
+
+/// Ctrl-C, or a polite kill.
+pub async fn asked_to_stop() -> std::io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted,
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+fn announcement(standing: &Standing, folder: &Folder) -> anyhow::Result<String> {
+    let record = &standing.record;
+    let mut lines = vec![
+        format!("project    {} ({})", record.issuer, record.id),
+        format!("page       {}", standing.page()),
+        format!("gateway    {}", standing.ports.gateway_url()),
+        format!("files      {}", folder.path().display()),
+    ];
+    for pinned in &standing.pinned {
+        lines.push(format!("pinned     {} {} {}", pinned.provider, pinned.tool, pinned.pin));
+    }
+    if standing.published.registry {
+        lines.push("published  registry".to_owned());
+    }
+    if standing.published.rules {
+        lines.push("published  rules".to_owned());
+    }
+    let key = match &standing.api_key {
+        Some(key) => {
+            lines.push(format!(
+                "disclosure {} is yours alone: what it opens, nobody else can",
+                folder.disclosure_key().display()
+            ));
+            lines.push(format!("API key    {} (shown this once)", key.as_str()));
+            key.as_str()
+        }
+        None => {
+            lines.push("API key    shown when it was made; `counterfoil keys new` makes another".to_owned());
+            "cfk_…"
+        }
+    };
+
+    let program = std::env::current_exe()?;
+    let gateway = standing.ports.gateway_url();
+    for id in standing.providers.keys() {
+        let access = Access { gateway: &gateway, provider: id.as_str(), program: &program, key };
+        lines.push(format!("\nto use `{id}` from\n\n{}", ready_to_paste(&access).trim_end()));
+    }
+    lines.push("\nCtrl-C stops everything.\n".to_owned());
+    Ok(lines.join("\n"))
+}

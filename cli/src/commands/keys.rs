@@ -1,0 +1,173 @@
+//! `counterfoil keys`: list, make, rotate and revoke.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::bail;
+use counterfoil_core::id::{AgentId, KeyId};
+use counterfoil_core::key::{Capability, Decision, KeyPurpose, Purpose, Thumbprint};
+use counterfoil_core::time::Timestamp;
+use counterfoil_gateway::Config as GatewayConfig;
+use counterfoil_jwks::{PublishedKey, Store, file, possession};
+
+use crate::clock;
+use crate::deployment::Folder;
+use crate::deployment::founding::{OPERATOR, evidence_store, gateway_store};
+use crate::deployment::opened::Opened;
+
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// Show every signing key that is or was in use
+    List {
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Make another API key and show it once
+    New {
+        #[command(flatten)]
+        place: Place,
+
+        /// For whom; the deployment's first agent where nobody is named
+        #[arg(long)]
+        agent: Option<AgentId>,
+
+        /// On whose behalf, as an opaque name
+        #[arg(long)]
+        principal: Option<String>,
+    },
+    /// Replace the gateway's decision or capability key; the gateway must not be running
+    Rotate {
+        #[command(flatten)]
+        place: Place,
+
+        #[arg(value_parser = rotatable)]
+        purpose: Purpose,
+    },
+    /// Revoke an API key (key_…) or a signing key (its thumbprint), from now on
+    Revoke {
+        #[command(flatten)]
+        place: Place,
+
+        key: String,
+
+        /// For a signing key: since when others may have had it
+        #[arg(long, value_parser = time)]
+        compromised_since: Option<Timestamp>,
+    },
+}
+
+#[derive(clap::Args)]
+pub struct Place {
+    /// The deployment's folder
+    #[arg(long, default_value = ".counterfoil")]
+    dir: PathBuf,
+}
+
+pub async fn run(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::List { place } => list(&Folder::open(&place.dir)?),
+        Command::New { place, agent, principal } => {
+            new(&Folder::open(&place.dir)?, agent, principal.as_deref()).await
+        }
+        Command::Rotate { place, purpose } => rotate(&Folder::open(&place.dir)?, purpose).await,
+        Command::Revoke { place, key, compromised_since } => {
+            revoke(&Folder::open(&place.dir)?, &key, compromised_since).await
+        }
+    }
+}
+
+fn list(folder: &Folder) -> anyhow::Result<()> {
+    let mode = gateway_config(folder)?.mode;
+    let gateway = gateway_store(folder, mode)?.published();
+    let evidence = evidence_store(folder, mode)?.published();
+    for PublishedKey { purpose, public, from, until } in gateway.into_iter().chain(evidence) {
+        let until = until.map_or_else(|| "in use".to_owned(), |until| format!("until {until}"));
+        println!("{:<10} {}  from {from}  {until}", purpose.as_str(), public.thumbprint());
+    }
+    Ok(())
+}
+
+async fn new(folder: &Folder, agent: Option<AgentId>, principal: Option<&str>) -> anyhow::Result<()> {
+    let opened = Opened::open(folder).await?;
+    let agent = agent.unwrap_or(opened.record.agent);
+    let key = opened.setup.create_api_key(opened.record.id, agent, principal).await?;
+    println!("{} for {agent}, shown this once:\n{}", key.id, key.secret.reveal());
+    Ok(())
+}
+
+async fn rotate(folder: &Folder, purpose: Purpose) -> anyhow::Result<()> {
+    let config = gateway_config(folder)?;
+    refuse_beside_a_running_gateway(&config).await?;
+    let opened = Opened::open(folder).await?;
+    let mut store = gateway_store(folder, config.mode)?;
+    let (old, new) = match purpose {
+        Purpose::Decision => replace::<Decision>(&mut store, folder, &opened).await?,
+        Purpose::Capability => replace::<Capability>(&mut store, folder, &opened).await?,
+        other => bail!("a {other} key is not replaced this way"),
+    };
+    println!("{purpose} key {old} is replaced by {new}; the old public half stays published");
+    Ok(())
+}
+
+/// In an order that can stop anywhere and be run again: sealed, introduced, in use, the old one retired.
+async fn replace<P: KeyPurpose>(
+    store: &mut Store,
+    folder: &Folder,
+    opened: &Opened,
+) -> anyhow::Result<(Thumbprint, Thumbprint)> {
+    let project = opened.record.id;
+    let old = store.signing_key::<P>()?.kid().clone();
+    let new = store.stage::<P>(clock::now())?;
+    let proof = possession::prove(&new, project);
+    opened.setup.introduce_gateway_key(project, P::PURPOSE, new.public(), proof, OPERATOR).await?;
+    if P::PURPOSE == Purpose::Decision {
+        // A service token names the decision keys that may record with it.
+        let token = opened.setup.create_service_token(&[project], &[new.kid().clone()]).await?;
+        file::replace(&folder.service_token(), format!("{}\n", token.secret.reveal()).as_bytes())?;
+    }
+    store.promote::<P>(clock::now())?;
+    opened.setup.retire_key(project, &old, OPERATOR).await?;
+    Ok((old, new.kid().clone()))
+}
+
+async fn revoke(folder: &Folder, key: &str, compromised_since: Option<Timestamp>) -> anyhow::Result<()> {
+    let opened = Opened::open(folder).await?;
+    if let Ok(id) = key.parse::<KeyId>() {
+        opened.setup.revoke_api_key(opened.record.id, id).await?;
+        println!("{id} opens nothing any more");
+    } else if let Ok(thumbprint) = key.parse::<Thumbprint>() {
+        opened.setup.revoke_key(opened.record.id, &thumbprint, compromised_since, OPERATOR).await?;
+        println!("{thumbprint} counts for nothing from here on; earlier verdicts stand");
+    } else {
+        bail!("`{key}` is neither an API key's id (key_…) nor a thumbprint");
+    }
+    Ok(())
+}
+
+/// A gateway signs with the keys that it read when it started.
+async fn refuse_beside_a_running_gateway(config: &GatewayConfig) -> anyhow::Result<()> {
+    let client = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(2)).build()?;
+    if client.get(format!("http://{}/healthz", config.listen)).send().await.is_ok() {
+        bail!(
+            "a gateway runs on {}: stop it first, since it would go on signing with the old key",
+            config.listen
+        );
+    }
+    Ok(())
+}
+
+fn gateway_config(folder: &Folder) -> anyhow::Result<GatewayConfig> {
+    Ok(GatewayConfig::from_file(&folder.gateway_config())?)
+}
+
+fn rotatable(text: &str) -> Result<Purpose, String> {
+    match text {
+        "decision" => Ok(Purpose::Decision),
+        "capability" => Ok(Purpose::Capability),
+        _ => Err("`decision` or `capability`".to_owned()),
+    }
+}
+
+fn time(text: &str) -> Result<Timestamp, String> {
+    Timestamp::parse(text).map_err(|error| error.to_string())
+}

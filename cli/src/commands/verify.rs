@@ -1,0 +1,124 @@
+//! `counterfoil verify <receipt.json> --trust <jwks.json>`: one receipt, offline.
+//!
+//! Exit codes: 0 VERIFIED, 40 BROKEN, 50 UNPINNED, 2 when a file cannot be read. Verified never
+//! means allowed: the verdict stands on a line of its own.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use counterfoil_core::receipt::{Refusal, RefusalClass, Trust, Verified, verify};
+use counterfoil_core::statement::Statement;
+use serde_json::{Value, json};
+
+const BROKEN: u8 = 40;
+const UNPINNED: u8 = 50;
+const USAGE: u8 = 2;
+
+/// Twice the largest statement that there is, and its proof.
+const LARGEST_FILE: u64 = 4 << 20;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The receipt, as /v1/receipts/<seq> gives it
+    receipt: PathBuf,
+
+    /// The keys that you pinned: a JWKS with iss, decision and log keys
+    #[arg(long)]
+    trust: PathBuf,
+
+    /// Print one JSON document instead of lines
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &Arguments) -> ExitCode {
+    let (receipt, trust) = match (read(&arguments.receipt), trust(&arguments.trust)) {
+        (Ok(receipt), Ok(trust)) => (receipt, trust),
+        (Err(complaint), _) | (_, Err(complaint)) => {
+            eprintln!("counterfoil: {complaint}");
+            return ExitCode::from(USAGE);
+        }
+    };
+    let (report, code) = match verify(&receipt, &trust) {
+        Ok(verified) => (accepted(&verified, &trust), ExitCode::SUCCESS),
+        Err(refusal) => refused(&refusal),
+    };
+    if arguments.json {
+        println!("{report:#}");
+    } else {
+        print_lines(&report);
+    }
+    code
+}
+
+fn accepted(verified: &Verified, trust: &Trust) -> Value {
+    let mut report = json!({
+        "outcome": "VERIFIED",
+        "issuer": trust.issuer(),
+        "kind": verified.entry.kind,
+        "verdict": verified.verdict(),
+        "seq": verified.entry.seq,
+        "at": verified.entry.at,
+        "digest": verified.digest,
+        "key": verified.kid,
+        "log_size": verified.checkpoint.size,
+    });
+    if let Statement::Decision(decision) = &verified.statement {
+        report["reason"] = json!(decision.reason);
+        report["rules"] = json!(decision.rules);
+        report["action"] = json!(decision.action);
+        report["agent"] = json!(decision.agent);
+        report["provider"] = json!(decision.provider);
+        report["tool"] = json!(decision.tool);
+        report["effect"] = json!(decision.effect);
+    }
+    report
+}
+
+fn refused(refusal: &Refusal) -> (Value, ExitCode) {
+    let (outcome, code) = match refusal.class() {
+        RefusalClass::Unpinned => ("UNPINNED", UNPINNED),
+        RefusalClass::Broken => ("BROKEN", BROKEN),
+    };
+    let report = json!({ "outcome": outcome, "code": refusal.code(), "why": refusal.to_string() });
+    (report, ExitCode::from(code))
+}
+
+fn print_lines(report: &Value) {
+    let Some(members) = report.as_object() else { return };
+    println!("{}", plain(&members["outcome"]));
+    for (name, value) in members.iter().filter(|(name, value)| *name != "outcome" && !value.is_null()) {
+        println!("  {:<9} {}", name.replace('_', " "), plain(value));
+    }
+    if members["outcome"] == "VERIFIED" {
+        println!(
+            "  Verified says who signed this and where it stands in the log; whether it was allowed, the verdict says."
+        );
+        println!("  Not checked: the rest of the log, and what the provider did.");
+    }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
+    }
+}
+
+fn trust(path: &Path) -> Result<Trust, String> {
+    Trust::from_jwks(&read(path)?).map_err(|error| format!("`{}`: {error}", path.display()))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let complaint = |error: &dyn std::fmt::Display| format!("`{}`: {error}", path.display());
+    let file = File::open(path).map_err(|error| complaint(&error))?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(|error| complaint(&error))?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        return Err(complaint(&"larger than 4 MiB"));
+    }
+    Ok(bytes)
+}

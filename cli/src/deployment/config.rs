@@ -1,0 +1,118 @@
+//! Writes evidence.toml and gateway.toml.
+//!
+//! Nothing secret stands in them: they name the files that hold secrets.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use counterfoil_core::id::{ProjectId, ProviderId};
+use counterfoil_jwks::Mode;
+use serde::Serialize;
+
+use super::Folder;
+use super::database::DatabaseAddress;
+use super::ports::Ports;
+use super::providers::{ProviderPlan, ProviderPlans};
+
+pub const EVIDENCE_KEYS: &str = "evidence-keys.sealed";
+pub const EVIDENCE_KEK: &str = "evidence.kek";
+pub const GATEWAY_KEYS: &str = "gateway-keys.sealed";
+pub const GATEWAY_KEK: &str = "gateway.kek";
+pub const SERVICE_TOKEN: &str = "service-token";
+
+#[derive(Serialize)]
+struct EvidenceFile<'a> {
+    host: &'a str,
+    mode: Mode,
+    listen_public: String,
+    listen_internal: String,
+    keys: &'static str,
+    kek_file: &'static str,
+    heads_file: &'static str,
+    database: &'a DatabaseAddress,
+}
+
+#[derive(Serialize)]
+struct GatewayFile<'a> {
+    listen: String,
+    evidence_url: String,
+    service_token_file: &'static str,
+    keys: &'static str,
+    kek_file: &'static str,
+    mode: Mode,
+    project: [GatewayProject<'a>; 1],
+    provider: std::collections::BTreeMap<&'a ProviderId, GatewayProvider<'a>>,
+}
+
+#[derive(Serialize)]
+struct GatewayProject<'a> {
+    id: ProjectId,
+    log_key: &'a str,
+}
+
+#[derive(Serialize)]
+struct GatewayProvider<'a> {
+    project: ProjectId,
+    #[serde(flatten)]
+    plan: &'a ProviderPlan,
+}
+
+pub fn write_evidence(
+    folder: &Folder,
+    host: &str,
+    mode: Mode,
+    ports: &Ports,
+    database: &DatabaseAddress,
+) -> anyhow::Result<()> {
+    let file = EvidenceFile {
+        host,
+        mode,
+        listen_public: ports.evidence.to_string(),
+        listen_internal: ports.internal.to_string(),
+        keys: EVIDENCE_KEYS,
+        kek_file: EVIDENCE_KEK,
+        heads_file: "evidence-heads.json",
+        database,
+    };
+    write(&folder.evidence_config(), &file)
+}
+
+/// `log_key` pins the project's log: receipts under any other are not believed.
+pub fn write_gateway(
+    folder: &Folder,
+    project: ProjectId,
+    log_key: &str,
+    mode: Mode,
+    ports: &Ports,
+    providers: &ProviderPlans,
+) -> anyhow::Result<()> {
+    let provider = providers.iter().map(|(id, plan)| (id, GatewayProvider { project, plan })).collect();
+    let file = GatewayFile {
+        listen: ports.gateway.to_string(),
+        evidence_url: ports.internal_url(),
+        service_token_file: SERVICE_TOKEN,
+        keys: GATEWAY_KEYS,
+        kek_file: GATEWAY_KEK,
+        mode,
+        project: [GatewayProject { id: project, log_key }],
+        provider,
+    };
+    write(&folder.gateway_config(), &file)
+}
+
+/// Names another address of the same database, and leaves the rest of evidence.toml as it is.
+pub fn move_database(folder: &Folder, database: &DatabaseAddress) -> anyhow::Result<()> {
+    let path = folder.evidence_config();
+    let text = fs::read_to_string(&path).with_context(|| format!("`{}`", path.display()))?;
+    let mut document: toml_edit::DocumentMut =
+        text.parse().with_context(|| format!("`{}`", path.display()))?;
+    document["database"]["host"] = toml_edit::value(&database.host);
+    document["database"]["port"] = toml_edit::value(i64::from(database.port));
+    fs::write(&path, document.to_string()).with_context(|| format!("`{}`", path.display()))
+}
+
+fn write(path: &Path, file: &impl Serialize) -> anyhow::Result<()> {
+    let text = toml::to_string(file)?;
+    fs::write(path, text).with_context(|| format!("`{}`", path.display()))
+}

@@ -1,0 +1,69 @@
+//! The three listeners of a deployment on one machine.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+
+/// 0 means any port that is free.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct PortArguments {
+    /// Where agents reach the gateway (0: any free port)
+    #[arg(long, default_value_t = 8787)]
+    gateway_port: u16,
+
+    /// Where readers reach the evidence service (0: any free port)
+    #[arg(long, default_value_t = 8788)]
+    evidence_port: u16,
+
+    /// Where the gateway reaches the evidence service (0: any free port)
+    #[arg(long, default_value_t = 8789)]
+    internal_port: u16,
+}
+
+/// Ports that are known before anything listens, because the two services and the provider name each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Ports {
+    pub gateway: SocketAddr,
+    pub evidence: SocketAddr,
+    pub internal: SocketAddr,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("port {port} of 127.0.0.1: {source}")]
+pub struct PortTaken {
+    port: u16,
+    source: std::io::Error,
+}
+
+impl PortArguments {
+    pub fn any() -> Self {
+        Self { gateway_port: 0, evidence_port: 0, internal_port: 0 }
+    }
+
+    pub fn settle(self) -> Result<Ports, PortTaken> {
+        // All three are held until each has its own.
+        let gateway = held(self.gateway_port)?;
+        let evidence = held(self.evidence_port)?;
+        let internal = held(self.internal_port)?;
+        Ok(Ports { gateway: gateway.1, evidence: evidence.1, internal: internal.1 })
+    }
+}
+
+fn held(port: u16) -> Result<(TcpListener, SocketAddr), PortTaken> {
+    let taken = |source| PortTaken { port, source };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(taken)?;
+    let address = listener.local_addr().map_err(taken)?;
+    Ok((listener, address))
+}
+
+impl Ports {
+    pub fn gateway_url(&self) -> String {
+        format!("http://{}", self.gateway)
+    }
+
+    pub fn evidence_url(&self) -> String {
+        format!("http://{}", self.evidence)
+    }
+
+    pub fn internal_url(&self) -> String {
+        format!("http://{}", self.internal)
+    }
+}

@@ -1,0 +1,57 @@
+//! The disclosure key: openings of a project are sealed to it, so its private half goes to the
+//! vendor and nobody else keeps it.
+//!
+//! P-256 (ECDH-ES), as JWK.
+
+use anyhow::Context;
+use josekit::jwk::Jwk;
+use josekit::jwk::alg::ec::{EcCurve, EcKeyPair};
+use zeroize::Zeroizing;
+
+/// A fresh pair: the private JWK as it is handed over, and the public members that are published.
+pub struct DisclosurePair {
+    private: Zeroizing<String>,
+    x: String,
+    y: String,
+}
+
+impl DisclosurePair {
+    pub fn mint() -> anyhow::Result<Self> {
+        let pair = EcKeyPair::generate(EcCurve::P256).context("no disclosure key could be made")?;
+        let private =
+            Zeroizing::new(format!("{:#}\n", serde_json::Value::from_iter(private_members(&pair)?)));
+        let public = pair.to_jwk_public_key();
+        Ok(Self { private, x: member(&public, "x")?, y: member(&public, "y")? })
+    }
+
+    /// The private JWK, to be written once into the vendor's hands.
+    pub fn dangerous_private_jwk(&self) -> &str {
+        &self.private
+    }
+
+    pub fn x(&self) -> &str {
+        &self.x
+    }
+
+    pub fn y(&self) -> &str {
+        &self.y
+    }
+}
+
+fn private_members(pair: &EcKeyPair) -> anyhow::Result<Vec<(String, serde_json::Value)>> {
+    let private = pair.to_jwk_private_key();
+    let mut members = vec![
+        ("kty".to_owned(), "EC".into()),
+        ("crv".to_owned(), "P-256".into()),
+        ("use".to_owned(), "enc".into()),
+    ];
+    for name in ["x", "y", "d"] {
+        members.push((name.to_owned(), member(&private, name)?.into()));
+    }
+    Ok(members)
+}
+
+fn member(jwk: &Jwk, name: &str) -> anyhow::Result<String> {
+    let value = jwk.parameter(name).and_then(|value| value.as_str());
+    Ok(value.with_context(|| format!("the disclosure key has no `{name}`"))?.to_owned())
+}
