@@ -62,6 +62,38 @@ kinds! {
     Incident "incident";
 }
 
+impl Kind {
+    /// Whether a body of this kind may hold something personal and can be emptied under a tombstone.
+    pub fn can_be_erased(self) -> bool {
+        match self {
+            Self::Finding
+            | Self::Clearance
+            | Self::Resolution
+            | Self::Epoch
+            | Self::Tombstone
+            | Self::Key
+            | Self::Rules
+            | Self::Registry
+            | Self::Kill
+            | Self::Resume
+            | Self::Incident => false,
+            Self::Decision
+            | Self::Observation
+            | Self::Execution
+            | Self::Catalog
+            | Self::Answer
+            | Self::Hold
+            | Self::Grant
+            | Self::Breakglass
+            | Self::Shadow
+            | Self::Settings
+            | Self::Coverage
+            | Self::Session
+            | Self::Probe => true,
+        }
+    }
+}
+
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{0}` is not a kind of entry")]
 pub struct KindError(String);

@@ -5,6 +5,7 @@
 //!
 //! The bytes are described in docs/formats, with vectors in docs/vectors.
 
+pub mod audit;
 pub mod capability;
 pub mod checkpoint;
 pub mod commitment;
@@ -18,6 +19,7 @@ pub mod json;
 pub mod key;
 pub mod nonce;
 pub mod note;
+pub mod projection;
 pub mod receipt;
 pub mod record;
 pub mod statement;

@@ -11,7 +11,7 @@ mod verify;
 
 pub use proof::{LogProof, LogProofError};
 pub use refusal::{Refusal, RefusalClass};
-pub use verify::{Trust, Verified, verify};
+pub use verify::{Trust, Verified, is_skewed, verify};
 
 use crate::checkpoint::Checkpoint;
 use crate::digest::Digest;

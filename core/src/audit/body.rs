@@ -1,0 +1,59 @@
+//! A body: whether it may be absent, who signed it, and the columns that repeat what it says.
+
+use super::broken::{Broken, Fault, Place};
+use super::keys::Keys;
+use super::stored::{StoredEntry, StoredTombstone};
+use crate::digest::hex;
+use crate::entry::Kind;
+use crate::envelope::Envelope;
+use crate::projection::Projection;
+use crate::statement::Statement;
+use uuid::Uuid;
+
+pub(super) fn parse(body: &[u8]) -> Result<Envelope, Fault> {
+    let envelope = Envelope::parse(body).map_err(|error| Fault::Unreadable(error.to_string()))?;
+    if envelope.bytes() == body { Ok(envelope) } else { Err(Fault::NotCanonical) }
+}
+
+/// Whether the body was signed by a key of the right purpose that counts at entry `seq`.
+pub(super) fn signed(envelope: &Envelope, statement: &Statement, keys: &Keys, seq: u64) -> Result<(), Fault> {
+    let kid = envelope.kid();
+    let fails = |_| Fault::Signature(kid.clone());
+    match (seq, statement) {
+        (0, Statement::Key(first)) => envelope.verify(&keys.first_signer(kid, first)?).map_err(fails),
+        _ => envelope.verify(keys.signer(kid, statement.purpose())?).map_err(fails),
+    }
+}
+
+pub(super) fn may_be_absent(seq: i64, kind: Kind, tombstones: &[StoredTombstone]) -> Result<(), Fault> {
+    if !kind.can_be_erased() {
+        return Err(Fault::NotErasable(kind));
+    }
+    let covers = |row: &StoredTombstone| (row.first..=row.last).contains(&seq) && row.seq > seq;
+    if tombstones.iter().any(covers) { Ok(()) } else { Err(Fault::NoTombstone) }
+}
+
+/// Every column that finds rows, against the statement.
+pub(super) fn projected(row: &StoredEntry<'_>, statement: &Statement) -> Result<(), Broken> {
+    let Projection { action, decision, agent, verdict, reason, provider, tool, status } =
+        Projection::of(statement);
+    let decision = decision.as_ref().map(|digest| digest.bytes().as_slice());
+    let (columns, at) = (&row.columns, |column| Place::Entry { seq: row.seq, column });
+    at("action").same_or_null(id(columns.action), id(action))?;
+    at("decision").same_or_null(columns.decision.map(hex), decision.map(hex))?;
+    at("agent").same_or_null(id(columns.agent), id(agent))?;
+    let texts = [
+        ("verdict", columns.verdict, verdict),
+        ("reason", columns.reason, reason),
+        ("provider", columns.provider, provider),
+        ("tool", columns.tool, tool),
+        ("status", columns.status, status),
+    ];
+    texts
+        .into_iter()
+        .try_for_each(|(column, stored, follows)| at(column).same_or_null(stored.map(str::to_owned), follows))
+}
+
+fn id(uuid: Option<Uuid>) -> Option<String> {
+    uuid.map(|uuid| uuid.simple().to_string())
+}

@@ -1,0 +1,125 @@
+//! What decides at a place in the chain, as the entries before it make it: control, floor, generation, documents.
+
+use super::broken::{Broken, Fault, Place};
+use super::keys::signed;
+use super::stored::StoredHead;
+use crate::digest::{Digest, hex};
+use crate::statement::{Decision, Kill, Published, PublishedType, Statement};
+use std::collections::BTreeMap;
+
+#[derive(Debug, Default)]
+pub(super) struct Control {
+    control: u64,
+    floor: u64,
+    generation: u64,
+    killed: bool,
+    registry: Option<Digest>,
+    rules: Option<Digest>,
+    /// The bundle in force from a control number on. What no decision may name any more is dropped.
+    bundles: BTreeMap<u64, Digest>,
+}
+
+/// How a statement may move the floor.
+enum Floor {
+    /// A key that comes or goes, rules that change: the statement says whether something was taken away.
+    StaysOrFollows,
+    Follows,
+}
+
+impl Control {
+    /// Takes over what a statement changes; refuses one that does not follow from those before.
+    pub(super) fn follow(&mut self, statement: &Statement) -> Result<(), Fault> {
+        match statement {
+            Statement::Key(said) => {
+                let numbers = (said.control, said.floor, said.generation);
+                self.step(numbers, Floor::StaysOrFollows, self.generation)
+            }
+            Statement::Published(said) => self.publish(said),
+            Statement::Kill(said) => self.kill(said),
+            Statement::Decision(decision) if decision.is_cleared() => self.gate(decision),
+            Statement::Decision(_)
+            | Statement::Observation(_)
+            | Statement::Received(_)
+            | Statement::Epoch(_)
+            | Statement::Finding(_)
+            | Statement::Incident(_) => Ok(()),
+        }
+    }
+
+    fn publish(&mut self, said: &Published) -> Result<(), Fault> {
+        let moves = match (said.typ, self.registry) {
+            (PublishedType::Registry, Some(_)) => Floor::Follows,
+            (PublishedType::Registry, None) | (PublishedType::Rules, _) => Floor::StaysOrFollows,
+        };
+        self.step((said.control, said.floor, said.generation), moves, self.generation)?;
+        match said.typ {
+            PublishedType::Registry => self.registry = Some(said.document),
+            PublishedType::Rules => self.rules = Some(said.document),
+        }
+        if self.registry.is_some() && self.rules.is_some() {
+            self.bundles.insert(self.control, said.policy);
+        }
+        Ok(())
+    }
+
+    fn kill(&mut self, said: &Kill) -> Result<(), Fault> {
+        let numbers = (said.control, said.floor, said.generation);
+        self.step(numbers, Floor::Follows, self.generation + 1)?;
+        self.killed = true;
+        Ok(())
+    }
+
+    fn step(&mut self, said: (u64, u64, u64), moves: Floor, generation: u64) -> Result<(), Fault> {
+        let (control, floor) = (self.control + 1, said.1);
+        let floor_holds = match moves {
+            Floor::Follows => floor == control,
+            Floor::StaysOrFollows => floor == control || floor == self.floor,
+        };
+        if said.0 != control || said.2 != generation || !floor_holds {
+            return Err(Fault::Differs {
+                stored: format!("control {}, floor {}, gen {}", said.0, said.1, said.2),
+                follows: format!("control {control}, floor {} or {control}, gen {generation}", self.floor),
+            });
+        }
+        (self.control, self.floor, self.generation) = (control, floor, generation);
+        let in_force_at_floor = self.bundles.range(..=floor).next_back().map(|(from, _)| *from);
+        self.bundles.retain(|from, _| Some(*from) >= in_force_at_floor);
+        Ok(())
+    }
+
+    /// A call that may go out was judged by what was in force.
+    fn gate(&self, decision: &Decision) -> Result<(), Fault> {
+        let refuse = |why| Err(Fault::NotCleared(why));
+        if self.killed {
+            return refuse("while the project is killed");
+        }
+        if decision.generation != self.generation {
+            return refuse("under another kill generation");
+        }
+        if decision.control > self.control {
+            return refuse("under a control number that was not reached");
+        }
+        if decision.control < self.floor {
+            return refuse("under what was no longer in force");
+        }
+        match self.bundles.range(..=decision.control).next_back() {
+            Some((_, policy)) if *policy == decision.policy => Ok(()),
+            Some(_) => refuse("under another policy than was in force"),
+            None => refuse("before registry and rules were published"),
+        }
+    }
+
+    pub(super) fn compare(&self, head: &StoredHead<'_>) -> Result<(), Broken> {
+        let at = |column| Place::Head { column };
+        let same = |column, stored: Option<&[u8]>, follows: Option<Digest>| {
+            at(column).same_or_null(stored.map(hex), follows.map(|digest| digest.hex()))
+        };
+        at("control").same(head.control, signed(self.control))?;
+        at("floor").same(head.floor, signed(self.floor))?;
+        at("gen").same(head.generation, signed(self.generation))?;
+        at("killed").same(head.killed, self.killed)?;
+        same("policy", head.policy, self.bundles.values().next_back().copied())?;
+        same("registry", head.registry, self.registry)?;
+        same("rules", head.rules, self.rules)
+    }
+}
