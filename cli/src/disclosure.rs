@@ -39,7 +39,7 @@ impl DisclosurePair {
 }
 
 fn private_members(pair: &EcKeyPair) -> anyhow::Result<Vec<(String, serde_json::Value)>> {
-    let private = pair.to_jwk_private_key();
+    let private = pair.to_jwk_key_pair();
     let mut members = vec![
         ("kty".to_owned(), "EC".into()),
         ("crv".to_owned(), "P-256".into()),
@@ -54,4 +54,30 @@ fn private_members(pair: &EcKeyPair) -> anyhow::Result<Vec<(String, serde_json::
 fn member(jwk: &Jwk, name: &str) -> anyhow::Result<String> {
     let value = jwk.parameter(name).and_then(|value| value.as_str());
     Ok(value.with_context(|| format!("the disclosure key has no `{name}`"))?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use josekit::jwe::{ECDH_ES_A256KW, JweHeader, deserialize_compact, serialize_compact};
+
+    use super::*;
+
+    #[test]
+    fn what_is_sealed_to_the_published_half_opens_with_the_one_handed_over() {
+        let pair = DisclosurePair::mint().unwrap();
+        let public = format!(r#"{{"kty":"EC","crv":"P-256","x":"{}","y":"{}"}}"#, pair.x(), pair.y());
+        let encrypter = ECDH_ES_A256KW.encrypter_from_jwk(&Jwk::from_bytes(public).unwrap()).unwrap();
+        let mut header = JweHeader::new();
+        header.set_content_encryption("A256GCM");
+        let sealed = serialize_compact(b"an opening", &header, &encrypter).unwrap();
+
+        let private = Jwk::from_bytes(pair.dangerous_private_jwk()).unwrap();
+        let decrypter = ECDH_ES_A256KW.decrypter_from_jwk(&private).unwrap();
+        let (opened, _) = deserialize_compact(&sealed, &decrypter).unwrap();
+
+        assert_eq!(opened, b"an opening");
+        assert!(
+            !format!("{}{}", pair.x(), pair.y()).contains(private.parameter("d").unwrap().as_str().unwrap())
+        );
+    }
 }

@@ -122,7 +122,10 @@ mod tests {
         let notes = document("Claude Desktop")["mcpServers"]["notes"].clone();
 
         assert_eq!(notes["command"], "/opt/counterfoil");
-        assert_eq!(notes["args"], serde_json::json!(["stdio", "notes", "--gateway", "http://127.0.0.1:8787"]));
+        assert_eq!(
+            notes["args"],
+            serde_json::json!(["stdio", "notes", "--gateway", "http://127.0.0.1:8787"])
+        );
         assert_eq!(notes["env"]["COUNTERFOIL_KEY"], "cfk_example");
     }
 

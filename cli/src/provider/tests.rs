@@ -321,3 +321,33 @@ async fn a_conversation_over_lines_is_answered_in_order() {
     assert_eq!(answers[3]["error"]["code"], -32700);
     assert_eq!(answers[4]["error"]["code"], -32602);
 }
+
+/// The published token, made by another program, at the time of its call.
+#[tokio::test]
+async fn the_published_token_opens_its_call_and_no_other() {
+    let vector = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/vectors/capability/note_write.json");
+    let vector: Value = serde_json::from_slice(&fs::read(vector).unwrap()).unwrap();
+    let folder = TempDir::new().unwrap();
+    let jwks = folder.path().join("jwks.json");
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/vectors/jwks.json"), &jwks).unwrap();
+    let text = |member: &str| vector["claims"][member].as_str().unwrap().to_owned();
+    let guard = || {
+        let pinned =
+            Pinned { issuer: text("iss").parse().unwrap(), audience: text("aud"), env: Environment::Live };
+        Guard::new(pinned, KeySource::File(jwks.clone()))
+    };
+    let iat = vector["claims"]["iat"].as_i64().unwrap();
+    let at = counterfoil_core::time::Timestamp::from_millis(iat * 1000).unwrap();
+    let params = json!({ "_meta": { "dev.counterfoil/capability": vector["token"] } });
+    let mut arguments = vector["call_document"]["a"].clone();
+
+    let spent = guard().spend(&params, "note_write", &arguments, at).await.unwrap();
+    assert_eq!(spent.jti, text("jti"));
+
+    let late = guard().spend(&params, "note_write", &arguments, at.plus_millis(35_000)).await;
+    assert!(matches!(late, Err(guard::Refusal::Time(_))));
+
+    arguments["n"] = json!(4);
+    let changed = guard().spend(&params, "note_write", &arguments, at).await;
+    assert!(matches!(changed, Err(guard::Refusal::OtherArguments)));
+}
