@@ -40,7 +40,25 @@ pub struct Config {
     /// `Host` values accepted beside [`Config::host`]; ports are not compared.
     #[serde(default = "loopback_names")]
     pub hosts: Vec<String>,
+    /// What one peer may ask of the public listener.
+    #[serde(default)]
+    pub rate: Rate,
     pub database: DatabaseConfig,
+}
+
+/// Requests of one peer: so many a second, and so many at once.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rate {
+    pub per_second: u32,
+    pub burst: u32,
+}
+
+impl Default for Rate {
+    /// A person reading pages, or a client fetching receipts; not a crawler.
+    fn default() -> Self {
+        Self { per_second: 200, burst: 1000 }
+    }
 }
 
 /// Where the database is and as whom we enter it.

@@ -1,4 +1,8 @@
 //! The evidence service: ledger, control plane, public pages.
+//!
+//! Promised: every statement it acknowledges stands in one chain and one tree per project, committed before the
+//! answer; what decides is published in that same chain; pages are read out of signed bodies.
+//! Not promised: that it is honest. Receipts, checkpoints and witnesses make it show if it is not.
 
 mod accounts;
 mod clock;
@@ -6,9 +10,14 @@ pub mod cluster;
 pub mod config;
 mod control;
 mod database;
+mod health;
+mod http;
 mod keys;
 pub mod ledger;
+mod public;
+mod service;
 pub mod setup;
 
 pub use config::Config;
 pub use database::DatabaseError;
+pub use service::{Bound, ServeError, bind, serve};

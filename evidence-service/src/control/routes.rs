@@ -1,1 +1,70 @@
-//! later
+//! What gateways fetch and follow: `GET /internal/v1/control` and `GET /internal/v1/projects`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Query, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use counterfoil_core::control::Unchanged;
+use counterfoil_core::digest::Digest;
+use counterfoil_core::id::ProjectId;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::snapshot;
+use crate::clock;
+use crate::http::{ApiError, bearer};
+use crate::ledger::Ledger;
+
+/// A long poll is held no longer than this, whatever it asks for.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+#[derive(Deserialize)]
+pub(crate) struct Follow {
+    project: ProjectId,
+    known: Option<Digest>,
+    #[serde(default)]
+    wait_ms: u64,
+}
+
+/// The snapshot as soon as it is another than the known one; else, after the wait, that nothing changed.
+pub(crate) async fn control(
+    State(ledger): State<Arc<Ledger>>,
+    headers: HeaderMap,
+    Query(asked): Query<Follow>,
+) -> Result<Response, ApiError> {
+    let token = crate::accounts::gateway(ledger.database(), bearer(&headers)?).await?;
+    let token = token.ok_or(ApiError::Unauthorized)?;
+    if !token.names_project(asked.project) {
+        return Err(ApiError::Forbidden);
+    }
+    let wait = Duration::from_millis(asked.wait_ms).min(LONGEST_WAIT);
+    let mut snapshot = snapshot::follow(&ledger, asked.project, asked.known, wait).await?;
+    snapshot.ledger_time = clock::now();
+    if asked.known != Some(snapshot.version) {
+        return Ok(Json(snapshot).into_response());
+    }
+    let unchanged = Unchanged {
+        v: 1,
+        unchanged: true,
+        ledger_time: snapshot.ledger_time,
+        control: snapshot.control,
+        floor: snapshot.floor,
+        generation: snapshot.generation,
+        killed: snapshot.killed,
+    };
+    Ok(Json(unchanged).into_response())
+}
+
+/// The projects that this token names.
+pub(crate) async fn projects(
+    State(ledger): State<Arc<Ledger>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let token = crate::accounts::gateway(ledger.database(), bearer(&headers)?).await?;
+    let token = token.ok_or(ApiError::Unauthorized)?;
+    let answer = json!({"v": 1, "ledger_time": clock::now(), "projects": token.projects});
+    Ok(Json(answer).into_response())
+}

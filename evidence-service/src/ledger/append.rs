@@ -20,7 +20,7 @@ use super::head::Head;
 use super::judge::IdempotencyKey;
 use super::project::Project;
 use super::seal::{Accepted, Sealed, seal};
-use super::seen::{Proof, ReadOnly};
+use super::seen::{Known, Proof, ReadOnly};
 use super::{Ledger, store};
 use crate::clock;
 use crate::database::{Client, DatabaseError, Line, ProjectTx};
@@ -148,9 +148,10 @@ impl Ledger {
         job: &J,
     ) -> Result<Prepared<'c, J::Outcome>, Stumble> {
         let line = self.line()?;
+        let known = self.seen.known(project.id);
         let (tx, head) = store::begin_and_lock(client, project.id).await?;
         let head = head.ok_or(AppendError::NoSuchProject)?;
-        self.prove(&tx, &head, &line).await?;
+        self.prove(&tx, &head, known, &line).await?;
         let mut asked = job.questions();
         asked.kids.extend([self.keys.ledger.kid().to_string(), self.keys.log.kid().to_string()]);
         let facts = store::facts(&tx, &asked).await?;
@@ -189,9 +190,10 @@ impl Ledger {
     async fn look(&self, project: ProjectId, sealed: &Sealed) -> Result<Standing, Stumble> {
         let mut client = self.database.app().await?;
         let line = self.line()?;
+        let known = self.seen.known(project);
         let (tx, head) = store::begin_and_lock(&mut client, project).await?;
         let head = head.ok_or(AppendError::NoSuchProject)?;
-        self.prove(&tx, &head, &line).await?;
+        self.prove(&tx, &head, known, &line).await?;
         let last = sealed.placed.last().ok_or(Stumble::Final(AppendError::Unknown))?;
         let stands = store::hash_at(&tx, last.entry.seq).await? == Some(last.hash);
         if stands {
@@ -201,8 +203,14 @@ impl Ledger {
     }
 
     /// The restore guard: see [`super::seen`].
-    pub(super) async fn prove(&self, tx: &ProjectTx<'_>, head: &Head, line: &Line) -> Result<(), Stumble> {
-        if let Proof::RootAt(size, root) = self.seen.compare(head, line).map_err(AppendError::from)? {
+    pub(super) async fn prove(
+        &self,
+        tx: &ProjectTx<'_>,
+        head: &Head,
+        known: Option<Known>,
+        line: &Line,
+    ) -> Result<(), Stumble> {
+        if let Proof::RootAt(size, root) = self.seen.compare(head, known, line).map_err(AppendError::from)? {
             let found = store::checkpoint_root(tx, size).await?;
             self.seen.prove(head, size, root, found).map_err(AppendError::from)?;
             self.seen.remember(head, line);
@@ -211,7 +219,7 @@ impl Ledger {
     }
 
     /// Our own keys count only once the project's log introduced them, and no longer than until it ended them.
-    fn keys_in_force(&self, head: &Head, facts: &Facts) -> Result<(), AppendError> {
+    pub(super) fn keys_in_force(&self, head: &Head, facts: &Facts) -> Result<(), AppendError> {
         let counts = |kid, purpose| {
             facts.keys.get(kid).is_some_and(|key: &KeyState| key.purpose == purpose && !key.ended)
         };

@@ -25,11 +25,11 @@ struct State {
     changed: bool,
 }
 
+/// A committed head, and the number of the database line on which it was last found to hold (0: on none yet).
 #[derive(Clone, Copy, Debug)]
-struct Known {
+pub(crate) struct Known {
     size: u64,
     root: Hash,
-    /// Number of the database line on which it was last found to hold; 0: on none yet.
     line: u64,
 }
 
@@ -49,13 +49,18 @@ pub struct ReadOnly {
 }
 
 impl Seen {
-    /// Called under the head's lock, before anything is written.
-    pub(crate) fn compare(&self, head: &Head, line: &Line) -> Result<Proof, ReadOnly> {
+    /// What to compare a head with. Taken before the head is read: between the two it can only have grown.
+    pub(crate) fn known(&self, project: ProjectId) -> Option<Known> {
+        self.state().heads.get(&project).copied()
+    }
+
+    /// Called before anything is written.
+    pub(crate) fn compare(&self, head: &Head, known: Option<Known>, line: &Line) -> Result<Proof, ReadOnly> {
         let mut state = self.state();
         if let Some(why) = state.stopped.get(&head.project) {
             return Err(ReadOnly { project: head.project, why: why.clone() });
         }
-        let Some(known) = state.heads.get(&head.project).copied() else { return Ok(Proof::Needless) };
+        let Some(known) = known else { return Ok(Proof::Needless) };
         if head.size() < known.size {
             let why = format!("the ledger has {} entries, {} were seen before", head.size(), known.size);
             return Err(state.stop(head.project, why));

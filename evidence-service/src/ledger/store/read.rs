@@ -128,7 +128,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    fn read(project: ProjectId, row: &tokio_postgres::Row) -> Result<Self, DatabaseError> {
+    pub(crate) fn read(project: ProjectId, row: &tokio_postgres::Row) -> Result<Self, DatabaseError> {
         let kind: Kind = row.try_get::<_, &str>("kind")?.parse().map_err(unreadable)?;
         let decision: Option<&[u8]> = row.try_get("decision")?;
         Ok(Self {

@@ -1,0 +1,174 @@
+//! `POST /internal/v1/record` and `GET /v1/receipts/<seq>`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use counterfoil_core::digest::Digest;
+use counterfoil_core::id::ProjectId;
+use counterfoil_core::record::{
+    Item, ItemAnswer, MAX_ITEMS, OpeningItem, RecordAnswer, RecordRequest, RefusedReason,
+};
+use futures_util::future::join_all;
+
+use super::record::{Arrived, MAX_OPENING, refused};
+use super::{AppendError, Ledger};
+use crate::accounts::{self, ServiceToken};
+use crate::clock;
+use crate::http::{ApiError, bearer};
+
+/// What one request asks of one project, with the places of its answers.
+#[derive(Default)]
+struct Share {
+    statements: Vec<(usize, Arrived)>,
+    openings: Vec<(usize, OpeningItem)>,
+}
+
+/// Each project is a transaction of its own, each item is answered alone, in the order it came.
+pub(crate) async fn record(
+    State(ledger): State<Arc<Ledger>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<RecordAnswer>, ApiError> {
+    let token = accounts::gateway(ledger.database(), bearer(&headers)?).await?;
+    let token = token.ok_or(ApiError::Unauthorized)?;
+    let request = read(&headers, &body)?;
+    let mut answers: Vec<Option<ItemAnswer>> = request.items.iter().map(|_| None).collect();
+    let shares = share(&request, &token, &mut answers)?;
+    let work = shares.into_iter().map(|(project, share)| settle(&ledger, project, share));
+    let mut unavailable = false;
+    for (places, settled) in join_all(work).await {
+        unavailable |= settled.is_none();
+        let settled = settled.unwrap_or_default();
+        for (place, answer) in places.into_iter().zip(settled) {
+            answers[place] = Some(answer);
+        }
+    }
+    // Nothing of the whole request was recorded for sure: say so as one.
+    if unavailable && answers.iter().all(Option::is_none) {
+        return Err(ApiError::Unavailable);
+    }
+    let digest_of_none = Digest::of(b"");
+    let answers = answers.into_iter().zip(&request.items);
+    let answers = answers.map(|(answer, item)| {
+        answer.unwrap_or_else(|| ItemAnswer::Unknown { digest: named(item).unwrap_or(digest_of_none) })
+    });
+    Ok(Json(RecordAnswer { v: 1, ledger_time: clock::now(), answers: answers.collect() }))
+}
+
+fn read(headers: &HeaderMap, body: &[u8]) -> Result<RecordRequest, ApiError> {
+    let json = headers.get(CONTENT_TYPE).is_some_and(is_json);
+    if !json {
+        return Err(ApiError::WrongType);
+    }
+    let request: RecordRequest =
+        serde_json::from_slice(body).map_err(|_| ApiError::BadRequest("not a record request"))?;
+    if request.v != 1 || request.items.is_empty() {
+        return Err(ApiError::BadRequest("not a record request of version 1 with items"));
+    }
+    if request.items.len() > MAX_ITEMS {
+        return Err(ApiError::TooLarge);
+    }
+    Ok(request)
+}
+
+fn is_json(value: &HeaderValue) -> bool {
+    let text = value.to_str().unwrap_or_default();
+    text.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// Sorts items by project. A project or key that the token does not name refuses the whole request: it is a gateway
+/// that is set up wrongly, or not ours.
+fn share(
+    request: &RecordRequest,
+    token: &ServiceToken,
+    answers: &mut [Option<ItemAnswer>],
+) -> Result<BTreeMap<ProjectId, Share>, ApiError> {
+    let mut shares: BTreeMap<ProjectId, Share> = BTreeMap::new();
+    for (place, raw) in request.items.iter().enumerate() {
+        let Ok(item) = Item::from_raw(raw) else {
+            answers[place] = Some(ItemAnswer::Refused { digest: None, reason: RefusedReason::Malformed });
+            continue;
+        };
+        let project = item.project();
+        if !token.names_project(project) {
+            return Err(ApiError::Forbidden);
+        }
+        match item {
+            Item::Opening(opening) if opening.jwe.len() > MAX_OPENING => {
+                answers[place] = Some(refused(opening.decision, RefusedReason::TooLarge));
+            }
+            Item::Opening(opening) => shares.entry(project).or_default().openings.push((place, opening)),
+            Item::Statement(statement) => match Arrived::read(statement) {
+                Err(reason) => answers[place] = Some(ItemAnswer::Refused { digest: None, reason }),
+                Ok(arrived) if !token.names_kid(arrived.kid()) => return Err(ApiError::Forbidden),
+                Ok(arrived) => shares.entry(project).or_default().statements.push((place, arrived)),
+            },
+        }
+    }
+    Ok(shares)
+}
+
+/// The answers of one project; none if it is known that nothing was recorded.
+async fn settle(
+    ledger: &Arc<Ledger>,
+    project: ProjectId,
+    share: Share,
+) -> (Vec<usize>, Option<Vec<ItemAnswer>>) {
+    let (mut places, statements): (Vec<usize>, Vec<Arrived>) = share.statements.into_iter().unzip();
+    let (kept_places, openings): (Vec<usize>, Vec<OpeningItem>) = share.openings.into_iter().unzip();
+    places.extend(kept_places);
+    let settled = both(ledger, project, statements, openings).await;
+    let settled = settled.inspect_err(|error| tracing::warn!(%project, %error, "not recorded"));
+    (places, settled.ok())
+}
+
+async fn both(
+    ledger: &Arc<Ledger>,
+    project: ProjectId,
+    statements: Vec<Arrived>,
+    openings: Vec<OpeningItem>,
+) -> Result<Vec<ItemAnswer>, AppendError> {
+    let mut answers = Vec::new();
+    if !statements.is_empty() {
+        answers.extend(ledger.record(project, statements).await?);
+    }
+    if !openings.is_empty() {
+        let decisions: Vec<Digest> = openings.iter().map(|opening| opening.decision).collect();
+        // The statements stand already, whatever becomes of the openings.
+        let kept = ledger.keep(project, openings).await.is_ok();
+        let answer = |digest| if kept { ItemAnswer::Kept { digest } } else { ItemAnswer::Unknown { digest } };
+        answers.extend(decisions.into_iter().map(answer));
+    }
+    Ok(answers)
+}
+
+fn named(raw: &counterfoil_core::record::RawItem) -> Option<Digest> {
+    match Item::from_raw(raw).ok()? {
+        Item::Opening(opening) => Some(opening.decision),
+        Item::Statement(item) => {
+            let envelope = counterfoil_core::envelope::Envelope::parse(item.statement.get().as_bytes());
+            envelope.ok().map(|envelope| envelope.digest())
+        }
+    }
+}
+
+/// The receipt at one place of the caller's own project, without openings.
+pub(crate) async fn receipt(
+    State(ledger): State<Arc<Ledger>>,
+    headers: HeaderMap,
+    Path(seq): Path<String>,
+) -> Result<Response, ApiError> {
+    let found = accounts::api_key(ledger.database(), bearer(&headers)?).await?;
+    let (project, _) = found.ok_or(ApiError::Unauthorized)?;
+    let seq: u64 = seq.parse().map_err(|_| ApiError::NotFound)?;
+    let receipt = ledger.receipt(project, seq).await?.ok_or(ApiError::NotFound)?;
+    let mut response = receipt.into_response();
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(response)
+}

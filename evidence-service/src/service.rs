@@ -1,0 +1,135 @@
+//! Two listeners over one ledger: one for strangers, one for gateways.
+//!
+//! Promised: it binds before it says it is ready, refuses roles and keys that it should not run with, and on
+//! shutdown answers what it has begun. Not promised: TLS. A proxy in front ends it; the internal listener belongs on
+//! a private network.
+
+mod routers;
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::config::Config;
+use crate::health::Readiness;
+use crate::http::Limiter;
+use crate::ledger::Ledger;
+use crate::setup::{SetupError, open_ledger};
+
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    #[error("`{address}`: {source}")]
+    Bind { address: SocketAddr, source: std::io::Error },
+    #[error("listener: {0}")]
+    Listener(#[from] std::io::Error),
+}
+
+/// Bound to its addresses, not yet answering.
+pub struct Bound {
+    public: TcpListener,
+    internal: TcpListener,
+    public_router: Router,
+    internal_router: Router,
+    limiter: Limiter,
+    ledger: Arc<Ledger>,
+}
+
+/// Binds and serves until `shutdown` resolves.
+pub async fn serve(
+    config: Config,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), ServeError> {
+    bind(config).await?.run(shutdown).await
+}
+
+/// Opens keys and database, and binds both listeners.
+pub async fn bind(config: Config) -> Result<Bound, ServeError> {
+    let ledger = open_ledger(&config).await?;
+    let public = listen(config.listen_public).await?;
+    let internal = listen(config.listen_internal).await?;
+    let (public_router, limiter) = routers::public(&config, Arc::clone(&ledger));
+    let internal_router = routers::internal(&config, Arc::clone(&ledger));
+    // The restore guard's first look; whoever asks /readyz gets the same answer.
+    let readiness = Readiness::of(&ledger).await;
+    tracing::info!(ready = readiness.ready, "evidence service bound");
+    Ok(Bound { public, internal, public_router, internal_router, limiter, ledger })
+}
+
+impl Bound {
+    pub fn public_addr(&self) -> Result<SocketAddr, ServeError> {
+        Ok(self.public.local_addr()?)
+    }
+
+    pub fn internal_addr(&self) -> Result<SocketAddr, ServeError> {
+        Ok(self.internal.local_addr()?)
+    }
+
+    /// Answers until `shutdown` resolves, then finishes what was begun.
+    pub async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
+        let (stop, stopped) = watch::channel(());
+        let upkeep = tokio::spawn(upkeep(Arc::clone(&self.ledger), self.limiter, stopped.clone()));
+        let public = self.public_router.into_make_service_with_connect_info::<SocketAddr>();
+        let public = axum::serve(self.public, public).with_graceful_shutdown(gone(stopped.clone()));
+        let internal = axum::serve(self.internal, self.internal_router).with_graceful_shutdown(gone(stopped));
+        tokio::spawn(async move {
+            shutdown.await;
+            drop(stop);
+        });
+        // A long poll or an idle connection must not keep us for ever.
+        let served = async { tokio::try_join!(public, internal) };
+        let served = tokio::select! {
+            served = served => served.map(drop),
+            () = grace(upkeep) => Ok(()),
+        };
+        if let Err(error) = self.ledger.save_heads() {
+            tracing::error!(%error, "heads file");
+        }
+        Ok(served?)
+    }
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
+    TcpListener::bind(address).await.map_err(|source| ServeError::Bind { address, source })
+}
+
+async fn gone(mut stopped: watch::Receiver<()>) {
+    // Fails when the sender is dropped: that is the signal.
+    while stopped.changed().await.is_ok() {}
+}
+
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Ends some time after the upkeep has seen the stop.
+async fn grace(upkeep: tokio::task::JoinHandle<()>) {
+    let _ = upkeep.await;
+    tokio::time::sleep(GRACE).await;
+}
+
+/// Once a second: the heads file; now and then: forgetting quiet peers.
+async fn upkeep(ledger: Arc<Ledger>, limiter: Limiter, stopped: watch::Receiver<()>) {
+    let mut stopped = std::pin::pin!(gone(stopped));
+    let mut seconds = tokio::time::interval(Duration::from_secs(1));
+    let mut passed: u64 = 0;
+    loop {
+        tokio::select! {
+            () = &mut stopped => return,
+            _ = seconds.tick() => {}
+        }
+        passed += 1;
+        let saving = Arc::clone(&ledger);
+        let saved = tokio::task::spawn_blocking(move || saving.save_heads()).await;
+        if let Ok(Err(error)) = saved {
+            tracing::error!(%error, "heads file");
+        }
+        if passed.is_multiple_of(60) {
+            limiter();
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Which path leads where, and what every request passes first.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::StatusCode;
+use axum::middleware::from_fn_with_state;
+use axum::response::IntoResponse;
+use axum::routing::{get, post};
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::timeout::TimeoutLayer;
+
+use crate::config::Config;
+use crate::http::{Allowed, ApiError, Limiter, MAX_BODY, limit_by_peer, refuse_foreign};
+use crate::ledger::Ledger;
+use crate::{control, health, ledger, public};
+
+// A page or a receipt is a few rows; what takes longer has met a database that does not answer.
+const PUBLIC_WITHIN: Duration = Duration::from_secs(10);
+// Longest long poll (30 s), and a record request that waits twice for a lock.
+const INTERNAL_WITHIN: Duration = Duration::from_secs(40);
+/// No public route reads a body.
+const PUBLIC_BODY: usize = 1024;
+
+pub(super) fn public(config: &Config, ledger: Arc<Ledger>) -> (Router, Limiter) {
+    let router = Router::new()
+        .route("/p/{name}", get(public::routes::evidence))
+        .route("/p/{name}/jwks.json", get(public::routes::jwks))
+        .route("/v1/receipts/{seq}", get(ledger::routes::receipt))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .fallback(nothing)
+        .with_state(ledger);
+    let (router, limiter) = limit_by_peer(router, config.rate);
+    (bounded(router, config, PUBLIC_BODY, PUBLIC_WITHIN), limiter)
+}
+
+pub(super) fn internal(config: &Config, ledger: Arc<Ledger>) -> Router {
+    let router = Router::new()
+        .route("/internal/v1/record", post(ledger::routes::record))
+        .route("/internal/v1/control", get(control::routes::control))
+        .route("/internal/v1/projects", get(control::routes::projects))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .fallback(nothing)
+        .with_state(ledger);
+    bounded(router, config, MAX_BODY, INTERNAL_WITHIN)
+}
+
+/// Outermost first: Host and Origin, then time, then size.
+fn bounded(router: Router, config: &Config, body: usize, within: Duration) -> Router {
+    let names = config.hosts.iter().cloned().chain([config.host.to_string()]);
+    router
+        .layer(DefaultBodyLimit::max(body))
+        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, within))
+        .layer(CatchPanicLayer::new())
+        .layer(from_fn_with_state(Allowed::new(names), refuse_foreign))
+}
+
+async fn nothing() -> impl IntoResponse {
+    ApiError::NotFound
+}
