@@ -1,1 +1,31 @@
-//! See the design.
+//! The gateway: stands between agent hosts and tool providers and decides every call before it is made.
+//!
+//! Promised: a call is forwarded only under a decision that is signed, recorded and acknowledged (`pipeline` is the
+//! whole way, on one screen). Not promised: anything about calls that do not come through here.
+
+mod answer;
+mod call;
+mod capability;
+mod chance;
+mod clock;
+pub mod config;
+mod control;
+mod decision;
+mod envelope;
+mod evidence;
+mod front;
+mod house;
+mod in_flight;
+mod observation;
+mod opening;
+mod pipeline;
+mod raw;
+mod recorder;
+mod serve;
+mod slip;
+#[cfg(test)]
+mod testing;
+mod upstream;
+
+pub use config::{Config, ConfigError};
+pub use serve::{Gateway, ServeError, serve};

@@ -1,0 +1,47 @@
+//! A call as the front hands it on, before anybody has judged it.
+
+use crate::envelope::Params;
+use crate::house::{Project, Provider};
+use counterfoil_core::id::{AgentId, KeyId};
+use counterfoil_core::statement::Origin;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Whose key came with the call.
+#[derive(Clone)]
+pub struct Caller {
+    pub project: Arc<Project>,
+    pub key: KeyId,
+    pub agent: AgentId,
+    /// For whom the agent acts: opaque, the operator's own name for somebody.
+    pub principal: Option<String>,
+}
+
+/// One call, from an authenticated caller by a named listener.
+pub struct Received {
+    pub caller: Caller,
+    pub origin: Origin,
+    /// None when the caller asked for a provider that its project does not have.
+    pub provider: Option<Arc<Provider>>,
+    pub asked: Asked,
+    pub wants: Wants,
+    /// Cancelled when the caller has gone or has given the call up.
+    pub given_up: CancellationToken,
+}
+
+/// What was asked for.
+pub enum Asked {
+    Tool {
+        name: String,
+        params: Params,
+    },
+    /// The message had no reading that names a call; the front says why to the caller.
+    Unreadable,
+}
+
+/// How much of the receipt the caller wants in the answer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Wants {
+    Reference,
+    Full,
+}

@@ -1,0 +1,203 @@
+//! What an operator writes into gateway.toml. The structs are the manual.
+//!
+//! Promised: unknown members are refused, relative paths are meant from the file's own folder, nothing here is secret.
+//!
+//!     listen = "127.0.0.1:8787"
+//!     evidence_url = "http://127.0.0.1:8789"
+//!     service_token_file = "service-token"
+//!     keys = "gateway-keys.sealed"
+//!     kek_file = "kek"
+//!     mode = "dev"
+//!     [[project]]
+//!     id = "prj_…"
+//!     [provider.notes]
+//!     project = "prj_…"
+//!     command = ["counterfoil", "notes"]
+
+use counterfoil_core::id::{ProjectId, ProviderId};
+use counterfoil_jwks::Mode;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Where agent hosts and providers reach us.
+    pub listen: SocketAddr,
+    /// The internal listener of the evidence service.
+    pub evidence_url: String,
+    /// A file with one line, `cfs_…`, that the evidence service made for us.
+    pub service_token_file: PathBuf,
+    /// The sealed file with our signing keys.
+    pub keys: PathBuf,
+    /// The key that opens it, 64 hex digits; without this member the environment's COUNTERFOIL_KEK.
+    pub kek_file: Option<PathBuf>,
+    /// `production` refuses published sample keys.
+    pub mode: Mode,
+    /// Names by which we may be called (`Host`, any port). Others are refused: they are how a web page in a browser on
+    /// this machine would reach us by rebinding a name.
+    #[serde(default = "loopback_names")]
+    pub hosts: BTreeSet<String>,
+    /// Pages that may call us from a browser (`Origin`, exact). None by default.
+    #[serde(default)]
+    pub origins: BTreeSet<String>,
+    #[serde(rename = "project")]
+    pub projects: Vec<ProjectConfig>,
+    #[serde(default, rename = "provider")]
+    pub providers: BTreeMap<ProviderId, ProviderConfig>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProjectConfig {
+    pub id: ProjectId,
+    /// The log key in the form of C2SP signed notes. Without it the keys of the first control snapshot are pinned for
+    /// the life of this process.
+    pub log_key: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderConfig {
+    pub project: ProjectId,
+    /// The program and its arguments; no shell reads them.
+    pub command: Vec<String>,
+    /// What the child sees beside PATH, HOME, LANG, TMPDIR and USER.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Where it runs; our own folder by default.
+    pub folder: Option<PathBuf>,
+    /// A call that takes longer is given up and observed as `timeout`.
+    #[serde(default = "two_minutes")]
+    pub ceiling_seconds: u32,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("cannot read `{0}`: {1}")]
+    Unreadable(PathBuf, std::io::Error),
+    #[error("`{0}`: {1}")]
+    Malformed(PathBuf, String),
+    #[error("provider `{0}` names project {1}, which has no [[project]] of its own")]
+    UnknownProject(ProviderId, ProjectId),
+    #[error("provider `{0}` has no command")]
+    NoCommand(ProviderId),
+    #[error("provider `{0}` has a ceiling outside 1 to 3600 seconds")]
+    Ceiling(ProviderId),
+    #[error("project {0} stands twice")]
+    Twice(ProjectId),
+}
+
+impl Config {
+    pub fn from_file(path: &Path) -> Result<Self, ConfigError> {
+        let text =
+            std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable(path.to_owned(), error))?;
+        let mut config: Self = toml::from_str(&text)
+            .map_err(|error| ConfigError::Malformed(path.to_owned(), error.to_string()))?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        config.resolve(folder);
+        config.checked()
+    }
+
+    /// Cross-references that the shape alone cannot express.
+    pub(crate) fn checked(self) -> Result<Self, ConfigError> {
+        let mut known = BTreeSet::new();
+        for project in &self.projects {
+            if !known.insert(project.id) {
+                return Err(ConfigError::Twice(project.id));
+            }
+        }
+        for (id, provider) in &self.providers {
+            if !known.contains(&provider.project) {
+                return Err(ConfigError::UnknownProject(id.clone(), provider.project));
+            }
+            if provider.command.is_empty() {
+                return Err(ConfigError::NoCommand(id.clone()));
+            }
+            if !(1..=3600).contains(&provider.ceiling_seconds) {
+                return Err(ConfigError::Ceiling(id.clone()));
+            }
+        }
+        Ok(self)
+    }
+
+    fn resolve(&mut self, folder: &Path) {
+        // Joining an absolute path gives that path.
+        let resolve = |path: &mut PathBuf| *path = folder.join(&path);
+        resolve(&mut self.service_token_file);
+        resolve(&mut self.keys);
+        self.kek_file.as_mut().map(resolve);
+        for provider in self.providers.values_mut() {
+            provider.folder.as_mut().map(resolve);
+        }
+    }
+}
+
+fn loopback_names() -> BTreeSet<String> {
+    ["counterfoil.localhost", "localhost", "127.0.0.1"].map(str::to_owned).into()
+}
+
+fn two_minutes() -> u32 {
+    120
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+listen = "127.0.0.1:8787"
+evidence_url = "http://127.0.0.1:8789"
+service_token_file = "service-token"
+keys = "/var/keys.sealed"
+mode = "dev"
+[[project]]
+id = "prj_019355a0c0007000800000000000a001"
+[provider.notes]
+project = "prj_019355a0c0007000800000000000a001"
+command = ["notes"]
+"#;
+
+    fn read(text: &str) -> Result<Config, ConfigError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("gateway.toml");
+        std::fs::write(&path, text).expect("written");
+        Config::from_file(&path).map(|mut config| {
+            config.service_token_file = config
+                .service_token_file
+                .strip_prefix(folder.path())
+                .expect("resolved against the file's folder")
+                .to_owned();
+            config
+        })
+    }
+
+    #[test]
+    fn paths_are_meant_from_the_files_folder() {
+        let config = read(GOOD).expect("a good file");
+
+        assert_eq!(config.service_token_file, Path::new("service-token"));
+        assert_eq!(config.keys, Path::new("/var/keys.sealed"));
+        assert_eq!(config.providers.len(), 1);
+    }
+
+    #[test]
+    fn a_file_that_does_not_add_up_is_refused() {
+        for (from, to) in [
+            ("mode", "moed"),
+            ("command = [\"notes\"]", "command = []"),
+            ("command", "ceiling_seconds = 0\ncommand"),
+            ("[provider.notes]", "[provider.NOTES]"),
+            (
+                "[provider.notes]\nproject = \"prj_019355a0c0007000800000000000a001\"",
+                "[provider.notes]\nproject = \"prj_019355a0c0007000800000000000a002\"",
+            ),
+        ] {
+            let text = GOOD.replacen(from, to, 1);
+            assert_ne!(text, GOOD);
+            assert!(read(&text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What decides, as last heard from the evidence service.
+//!
+//! Promised: a snapshot counts only if its policy digest is that of its documents and its log keys are the pinned ones;
+//! otherwise the one before stays, and what it allows is refused as stale where decisions are recorded.
+//! Not promised: that it is the newest. It is at most about two seconds old, and `recent` says whether it is.
+
+mod compiled;
+
+pub use compiled::Control;
+
+use crate::clock::LedgerClock;
+use crate::evidence::{Evidence, Followed, NoAnswer};
+use arc_swap::ArcSwapOption;
+use counterfoil_core::control::Unchanged;
+use counterfoil_core::id::ProjectId;
+use counterfoil_core::key::Jwk;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// Each poll ends after this long, so that a gateway knows within two seconds that nothing changed.
+const POLL: Duration = Duration::from_millis(1500);
+/// How old knowledge may be at the moment a capability is minted (FORMATS, section 7).
+pub const RECENT: Duration = Duration::from_secs(2);
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+pub struct Follower {
+    project: ProjectId,
+    evidence: Arc<Evidence>,
+    clock: Arc<LedgerClock>,
+    known: ArcSwapOption<Control>,
+    heard: Mutex<Heard>,
+    /// Our own decision keys: receipts of our decisions are checked with them, whatever a snapshot says.
+    own: Vec<Jwk>,
+    pinned_log: Option<String>,
+}
+
+#[derive(Default)]
+struct Heard {
+    /// When the last request that was answered had been sent: what it says was looked up after that. (The moment of
+    /// the answer would not do: a stopped process finds old answers in its socket.)
+    asked_at: Option<Instant>,
+    fault: Option<&'static str>,
+}
+
+impl Follower {
+    pub fn new(
+        project: ProjectId,
+        evidence: Arc<Evidence>,
+        clock: Arc<LedgerClock>,
+        own: Vec<Jwk>,
+        pinned_log: Option<String>,
+    ) -> Self {
+        Self {
+            project,
+            evidence,
+            clock,
+            known: ArcSwapOption::empty(),
+            heard: Mutex::default(),
+            own,
+            pinned_log,
+        }
+    }
+
+    pub fn known(&self) -> Option<Arc<Control>> {
+        self.known.load_full()
+    }
+
+    /// Whether what is known was still so at some moment within the last two seconds. A waiting poll says nothing, so
+    /// this is often false; a commit that was just acknowledged says the same about `gen` and floor.
+    pub fn is_recent(&self) -> bool {
+        let heard = self.heard.lock().expect("no holder panics");
+        heard.asked_at.is_some_and(|at| at.elapsed() <= RECENT)
+    }
+
+    /// Why decisions cannot be made now, as a word for the log and `/readyz`.
+    pub fn fault(&self) -> Option<&'static str> {
+        let heard = self.heard.lock().expect("no holder panics");
+        match (&heard.fault, self.known.load().is_some()) {
+            (Some(fault), _) => Some(fault),
+            (None, false) => Some("control_unknown"),
+            (None, true) => None,
+        }
+    }
+
+    /// Asks once, without waiting for a change.
+    pub async fn read_now(&self) -> Result<(), NoAnswer> {
+        self.ask(Duration::ZERO).await
+    }
+
+    /// Follows until stopped. Waits between polls only after a failure.
+    pub async fn follow(&self, stop: CancellationToken) {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let asked = tokio::select! {
+                asked = self.ask(POLL) => asked,
+                () = stop.cancelled() => return,
+            };
+            match asked {
+                Ok(()) => pause = FIRST_PAUSE,
+                Err(error) => {
+                    tracing::warn!(project = %self.project, %error, "control not followed");
+                    tokio::select! {
+                        () = tokio::time::sleep(pause) => {}
+                        () = stop.cancelled() => return,
+                    }
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+    }
+
+    async fn ask(&self, wait: Duration) -> Result<(), NoAnswer> {
+        let asked_at = Instant::now();
+        let known = self.known.load().as_ref().map(|c| c.snapshot.version);
+        // Before a first snapshot there is nothing to wait for a change of.
+        let wait = known.map_or(Duration::ZERO, |_| wait);
+        let followed = match self.evidence.control(self.project, known, wait).await {
+            Ok(followed) => followed,
+            Err(error) => {
+                self.heard.lock().expect("no holder panics").fault = Some("evidence_away");
+                return Err(error);
+            }
+        };
+        let fault = match followed {
+            Followed::Unchanged(unchanged) => self.hear_unchanged(&unchanged),
+            Followed::Changed(snapshot) => self.hear_snapshot(*snapshot),
+        };
+        let mut heard = self.heard.lock().expect("no holder panics");
+        heard.asked_at = heard.asked_at.max(Some(asked_at));
+        heard.fault = fault;
+        Ok(())
+    }
+
+    fn hear_unchanged(&self, unchanged: &Unchanged) -> Option<&'static str> {
+        self.clock.heard(unchanged.ledger_time);
+        let known = self.known.load();
+        let same = known.as_ref().is_some_and(|known| {
+            let s = &known.snapshot;
+            (s.control, s.floor, s.generation, s.killed)
+                == (unchanged.control, unchanged.floor, unchanged.generation, unchanged.killed)
+        });
+        match same {
+            true => self.standing_fault(),
+            // The version covers these four; a service that says otherwise is not to be followed.
+            false => Some("control_contradicts"),
+        }
+    }
+
+    fn hear_snapshot(&self, snapshot: counterfoil_core::control::Snapshot) -> Option<&'static str> {
+        self.clock.heard(snapshot.ledger_time);
+        let before = self.known.load_full();
+        let compiled = Control::compile(
+            snapshot,
+            self.project,
+            &self.own,
+            self.pinned_log.as_deref(),
+            before.as_deref(),
+        );
+        match compiled {
+            Ok(control) => {
+                tracing::info!(
+                    project = %self.project,
+                    control = control.snapshot.control,
+                    generation = control.snapshot.generation,
+                    "control changed"
+                );
+                self.known.store(Some(Arc::new(control)));
+                None
+            }
+            Err(error) => {
+                tracing::error!(project = %self.project, %error, "snapshot refused");
+                Some(error.code())
+            }
+        }
+    }
+
+    fn standing_fault(&self) -> Option<&'static str> {
+        let heard = self.heard.lock().expect("no holder panics");
+        heard.fault.filter(|fault| *fault != "evidence_away")
+    }
+}

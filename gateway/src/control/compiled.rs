@@ -1,0 +1,131 @@
+//! A snapshot that was checked and made ready for judging.
+
+use crate::opening::DisclosureKey;
+use counterfoil_core::control::Snapshot;
+use counterfoil_core::id::ProjectId;
+use counterfoil_core::issuer::Issuer;
+use counterfoil_core::key::{Jwk, JwkSet, Purpose};
+use counterfoil_core::note::vkey;
+use counterfoil_core::receipt::Trust;
+use counterfoil_policy::Bundle;
+use std::collections::BTreeSet;
+
+pub struct Control {
+    pub snapshot: Snapshot,
+    pub bundle: Bundle,
+    /// What receipts of our decisions are checked with.
+    pub trust: Trust,
+    pub disclosure: DisclosureKey,
+    log_keys: BTreeSet<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    #[error("snapshot is of another project")]
+    OtherProject,
+    #[error("snapshot changes the issuer of the project")]
+    OtherIssuer,
+    #[error("documents do not compile ({0} faults)")]
+    NotCompiled(usize),
+    #[error("documents have another digest than the snapshot says")]
+    PolicyMismatch,
+    #[error("none of the log keys is pinned")]
+    LogKeyNotPinned,
+    #[error("a key of the snapshot is not what it says it is")]
+    BadKey,
+    #[error("the disclosure key is not a P-256 key")]
+    BadDisclosureKey,
+}
+
+impl ControlError {
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::OtherProject => "other_project",
+            Self::OtherIssuer => "other_issuer",
+            Self::NotCompiled(_) => "policy_not_compiled",
+            Self::PolicyMismatch => "policy_mismatch",
+            Self::LogKeyNotPinned => "log_key_not_pinned",
+            Self::BadKey => "bad_key",
+            Self::BadDisclosureKey => "bad_disclosure_key",
+        }
+    }
+}
+
+/// What a project has before anything is published: a registry without tools, and no rules.
+const EMPTY_REGISTRY: &str = "v = 1\n";
+
+impl Control {
+    /// `before` is the snapshot this one follows: its log keys are pinned unless the configuration pins one.
+    pub fn compile(
+        snapshot: Snapshot,
+        project: ProjectId,
+        own: &[Jwk],
+        pinned_log: Option<&str>,
+        before: Option<&Control>,
+    ) -> Result<Self, ControlError> {
+        if snapshot.project != project {
+            return Err(ControlError::OtherProject);
+        }
+        if before.is_some_and(|before| before.snapshot.iss != snapshot.iss) {
+            return Err(ControlError::OtherIssuer);
+        }
+        let bundle = compile_bundle(&snapshot)?;
+        let (log_keys, trusted) = pinned_log_keys(&snapshot, pinned_log, before)?;
+        let keys = trusted.into_iter().chain(own.iter().cloned()).collect();
+        let trust =
+            Trust::from_set(JwkSet { iss: snapshot.iss.clone(), keys }).map_err(|_| ControlError::BadKey)?;
+        let disclosure =
+            DisclosureKey::parse(&snapshot.disclosure_key).ok_or(ControlError::BadDisclosureKey)?;
+        Ok(Self { snapshot, bundle, trust, disclosure, log_keys })
+    }
+
+    pub fn iss(&self) -> &Issuer {
+        &self.snapshot.iss
+    }
+}
+
+fn compile_bundle(snapshot: &Snapshot) -> Result<Bundle, ControlError> {
+    let (registry, rules) = match &snapshot.documents {
+        Some(documents) => (documents.registry.as_str(), documents.rules.as_str()),
+        None => (EMPTY_REGISTRY, ""),
+    };
+    let bundle =
+        Bundle::compile(registry, rules).map_err(|faults| ControlError::NotCompiled(faults.len()))?;
+    match snapshot.policy {
+        Some(policy) if policy != bundle.digest() => Err(ControlError::PolicyMismatch),
+        None if snapshot.documents.is_some() => Err(ControlError::PolicyMismatch),
+        Some(_) | None => Ok(bundle),
+    }
+}
+
+type Pinned = (BTreeSet<String>, Vec<Jwk>);
+
+fn pinned_log_keys(
+    snapshot: &Snapshot,
+    pinned: Option<&str>,
+    before: Option<&Control>,
+) -> Result<Pinned, ControlError> {
+    let origin = snapshot.iss.origin();
+    let mut named = BTreeSet::new();
+    let mut trusted = Vec::new();
+    for jwk in &snapshot.keys.log {
+        let key = jwk.public_key().map_err(|_| ControlError::BadKey)?;
+        if jwk.purpose != Purpose::Log {
+            return Err(ControlError::BadKey);
+        }
+        let name = vkey(&origin, &key);
+        let counts = match (pinned, before) {
+            (Some(pinned), _) => pinned == name,
+            (None, Some(before)) => before.log_keys.contains(&name),
+            (None, None) => true,
+        };
+        if counts {
+            named.insert(name);
+            trusted.push(jwk.clone());
+        }
+    }
+    match trusted.is_empty() {
+        true => Err(ControlError::LogKeyNotPinned),
+        false => Ok((named, trusted)),
+    }
+}

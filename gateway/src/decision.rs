@@ -1,0 +1,210 @@
+//! The gateway's statement on one action: every member of decision/v1, and what opens its commitments.
+//!
+//! Promised: what could be guessed stands in it as a commitment only; what the caller said about tools that do not
+//! exist stands in it not at all. The seed never leaves this process but sealed to the vendor, or, the provider's
+//! half, inside a capability.
+
+use crate::call::{Asked, Received};
+use crate::chance;
+use crate::control::Control;
+use crate::opening::Opening;
+use crate::pipeline::{Classified, Subject};
+use counterfoil_core::commitment::{Commitment, OpeningSeed, ProviderSeed, document_value};
+use counterfoil_core::digest::Digest;
+use counterfoil_core::envelope::Signed;
+use counterfoil_core::json::canonical;
+use counterfoil_core::key::{self, SigningKey};
+use counterfoil_core::statement::{Class, Decision, DecisionType, Effect, Mode, Reason, Shape, Verdict};
+use counterfoil_core::time::Timestamp;
+use counterfoil_policy::{self as policy, BaseVerdict, Facts, Judgement};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A decision that is signed, and everything that opens it.
+pub struct Decided {
+    pub signed: Signed<Decision>,
+    /// Taken when it is sealed.
+    pub opening: Option<Opening>,
+    pub provider_seed: ProviderSeed,
+    /// Names and salts of what was committed to, for callers that keep their own receipts.
+    pub salts: Vec<(String, String)>,
+}
+
+/// Judges and signs. All chance and time come in here and nowhere deeper.
+pub fn decide(call: &Classified, now: Timestamp, key: &SigningKey<key::Decision>) -> Decided {
+    let control = &call.control;
+    let facts = facts(call, now);
+    let judgement = judge(control, &facts);
+    let mut commitments = Commitments::new();
+    let principal =
+        call.received.caller.principal.as_deref().map(|principal| commitments.of("principal", principal));
+    let args = call.arguments().map(|arguments| commitments.of_provider("args", &document_value(arguments)));
+    let class = class(call, &mut commitments);
+    let committed = commitments.of("facts", &facts.digest().to_string());
+    let signed = Signed::sign(
+        Decision { principal, class, args, facts: committed, ..statement(call, &judgement, now, committed) },
+        key,
+    );
+    Decided {
+        signed,
+        provider_seed: commitments.seed.provider(),
+        salts: commitments.salts,
+        opening: Some(Opening {
+            seed: commitments.seed,
+            values: commitments.values,
+            facts: facts.document(),
+        }),
+    }
+}
+
+fn statement(call: &Classified, judgement: &Judgement, now: Timestamp, facts: Commitment) -> Decision {
+    let (snapshot, received) = (&call.control.snapshot, &call.received);
+    let agent = received.caller.agent;
+    Decision {
+        typ: DecisionType::V1,
+        iss: snapshot.iss.clone(),
+        project: snapshot.project,
+        env: snapshot.env,
+        action: call.action,
+        follows: None,
+        supersedes: None,
+        session: None,
+        run: None,
+        at: now,
+        nonce: chance::nonce(),
+        origin: received.origin,
+        mode: Mode::Gateway,
+        via: received.caller.key.to_string(),
+        agent,
+        principal: None,
+        provider: received.provider.as_ref().map(|p| p.id.clone()),
+        tool: call.tool().cloned(),
+        pin: call.pin(),
+        class: None,
+        shape: shape(call),
+        args: None,
+        facts,
+        verdict: judgement.verdict,
+        reason: judgement.reason,
+        rules: judgement.rules.clone(),
+        policy: call.control.bundle.digest(),
+        grants: snapshot.grants.digest_for(agent),
+        control: snapshot.control,
+        generation: snapshot.generation,
+        effect: Effect::Enforced,
+        marks: Vec::new(),
+        hold: None,
+        answers: None,
+        // Named before it exists: a slip holds the digest of its decision, so it can only be minted afterwards.
+        capability: wants_slip(call, judgement).then(chance::nonce),
+        ask: None,
+        quote: None,
+        plan: None,
+    }
+}
+
+fn facts(call: &Classified, now: Timestamp) -> Facts {
+    let received = &call.received;
+    let asked = policy::Asked {
+        agent: received.caller.agent,
+        principal: received.caller.principal.as_deref(),
+        origin: received.origin,
+        mode: Mode::Gateway,
+        env: call.control.snapshot.env,
+        provider: received.provider.as_ref().map(|p| p.id.as_str()),
+        tool: call.tool().map(|tool| tool.as_str()),
+        args: call.arguments().map(|a| Digest::of(&canonical(a))),
+        now,
+        base_verdict: base_verdict(&call.control),
+    };
+    match &call.subject {
+        Subject::Tool { classification, .. } => Facts::of(&asked, classification),
+        Subject::Refused { why, .. } => Facts::refused(&asked, *why),
+    }
+}
+
+/// Anything but the two that exist is the stricter one.
+fn base_verdict(control: &Control) -> BaseVerdict {
+    BaseVerdict::try_from(control.snapshot.base_verdict).unwrap_or(BaseVerdict::Deny)
+}
+
+/// The rules' word, unless the project is killed: then there is no rule to ask.
+fn judge(control: &Control, facts: &Facts) -> Judgement {
+    if control.snapshot.killed {
+        return Judgement { verdict: Verdict::Deny, reason: Reason::Killed, rules: Vec::new() };
+    }
+    policy::evaluate(&control.bundle, facts)
+}
+
+fn class(call: &Classified, commitments: &mut Commitments) -> Option<Class> {
+    let Subject::Tool { classification, .. } = &call.subject else {
+        return None;
+    };
+    let nouns: Vec<Commitment> = classification
+        .nouns()
+        .iter()
+        .enumerate()
+        .map(|(place, noun)| commitments.of(&format!("noun/{place}"), noun.value()))
+        .collect();
+    classification.class(&nouns)
+}
+
+fn shape(call: &Classified) -> Option<Shape> {
+    match &call.subject {
+        Subject::Tool { classification, .. } => {
+            classification.known().is_some().then(|| classification.shape())
+        }
+        Subject::Refused { .. } => None,
+    }
+}
+
+fn wants_slip(call: &Classified, judgement: &Judgement) -> bool {
+    let asks = |id: &str| {
+        let registry = call.control.bundle.registry();
+        registry.provider(id).is_some_and(|p| p.capability())
+    };
+    judgement.verdict == Verdict::Allow
+        && call.received.provider.as_ref().is_some_and(|p| asks(p.id.as_str()))
+}
+
+/// Collects what is committed to while the statement is built.
+struct Commitments {
+    seed: OpeningSeed,
+    values: BTreeMap<String, String>,
+    salts: Vec<(String, String)>,
+}
+
+impl Commitments {
+    fn new() -> Self {
+        Self { seed: OpeningSeed::from_bytes(chance::bytes()), values: BTreeMap::new(), salts: Vec::new() }
+    }
+
+    fn of(&mut self, name: &str, value: &str) -> Commitment {
+        let disclosure = self.seed.commit(name, value);
+        self.keep(name, value, disclosure.salt().to_string());
+        disclosure.commitment()
+    }
+
+    fn of_provider(&mut self, name: &str, value: &str) -> Commitment {
+        let disclosure = self.seed.provider().commit(name, value);
+        self.keep(name, value, disclosure.salt().to_string());
+        disclosure.commitment()
+    }
+
+    fn keep(&mut self, name: &str, value: &str, salt: String) {
+        self.values.insert(name.to_owned(), value.to_owned());
+        self.salts.push((name.to_owned(), salt));
+    }
+}
+
+/// The arguments of a call as the registry and the commitments see them: `{}` when there are none.
+pub fn arguments_of(received: &Received) -> Option<Value> {
+    let Asked::Tool { params, .. } = &received.asked else {
+        return None;
+    };
+    params.arguments().ok()?;
+    match params.value().get("arguments") {
+        None | Some(Value::Null) => Some(Value::Object(serde_json::Map::new())),
+        Some(arguments) => Some(arguments.clone()),
+    }
+}

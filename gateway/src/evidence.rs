@@ -1,0 +1,143 @@
+//! The evidence service, as seen from here: two questions over HTTP.
+//!
+//! Promised: no answer of it is taken for a yes that is not one. What cannot have reached it is told apart from what
+//! may have, because only the second can have been committed.
+
+use counterfoil_core::control::{Snapshot, Unchanged};
+use counterfoil_core::digest::Digest;
+use counterfoil_core::id::ProjectId;
+use counterfoil_core::record::{RecordAnswer, RecordRequest};
+use reqwest::{Client, StatusCode, header};
+use serde::de::DeserializeOwned;
+use std::fmt;
+use std::time::Duration;
+use zeroize::Zeroizing;
+
+/// A decision ends after 15 s; an answer that comes later than this is of no use to it.
+const RECORD_WITHIN: Duration = Duration::from_secs(10);
+const CONNECT_WITHIN: Duration = Duration::from_secs(2);
+/// Slack of a long poll for the way there and back.
+const SLACK: Duration = Duration::from_secs(5);
+
+/// The token by which the evidence service knows us. Never printed.
+pub struct ServiceToken(Zeroizing<String>);
+
+pub struct Evidence {
+    client: Client,
+    base: String,
+    token: ServiceToken,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum NoAnswer {
+    /// It certainly did nothing.
+    #[error("the evidence service did not take the request ({0})")]
+    NotTaken(&'static str),
+    /// It may have done what was asked.
+    #[error("the evidence service did not answer ({0})")]
+    InDoubt(&'static str),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    #[error("cannot read the service token: {0}")]
+    Unreadable(std::io::Error),
+    #[error("the service token file does not hold one line `cfs_…`")]
+    Malformed,
+}
+
+/// What a long poll brings.
+pub enum Followed {
+    Changed(Box<Snapshot>),
+    Unchanged(Unchanged),
+}
+
+impl ServiceToken {
+    pub fn from_file(path: &std::path::Path) -> Result<Self, TokenError> {
+        let text = Zeroizing::new(std::fs::read_to_string(path).map_err(TokenError::Unreadable)?);
+        Self::parse(text.trim())
+    }
+
+    pub fn parse(text: &str) -> Result<Self, TokenError> {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+        match text.strip_prefix("cfs_") {
+            Some(rest) if rest.len() >= 43 && rest.bytes().all(plain) => {
+                Ok(Self(Zeroizing::new(text.to_owned())))
+            }
+            _ => Err(TokenError::Malformed),
+        }
+    }
+}
+
+impl fmt::Debug for ServiceToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ServiceToken(…)")
+    }
+}
+
+impl Evidence {
+    pub fn new(base: &str, token: ServiceToken) -> Result<Self, reqwest::Error> {
+        let client = Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT_WITHIN)
+            .tcp_nodelay(true)
+            .build()?;
+        Ok(Self { client, base: base.trim_end_matches('/').to_owned(), token })
+    }
+
+    pub async fn record(&self, request: &RecordRequest) -> Result<RecordAnswer, NoAnswer> {
+        let body = serde_json::to_vec(request).expect("record requests have string keys only");
+        let request = self
+            .client
+            .post(format!("{}/internal/v1/record", self.base))
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(body)
+            .timeout(RECORD_WITHIN);
+        self.ask(request).await
+    }
+
+    /// What decides now; waits up to `wait` for a version other than `known`.
+    pub async fn control(
+        &self,
+        project: ProjectId,
+        known: Option<Digest>,
+        wait: Duration,
+    ) -> Result<Followed, NoAnswer> {
+        let known = known.map_or(String::new(), |version| format!("&known={version}"));
+        let address = format!(
+            "{}/internal/v1/control?project={project}{known}&wait_ms={}",
+            self.base,
+            wait.as_millis()
+        );
+        let request = self.client.get(address).timeout(wait + SLACK);
+        let value: Box<serde_json::value::RawValue> = self.ask(request).await?;
+        if let Ok(unchanged) = serde_json::from_str::<Unchanged>(value.get()) {
+            return Ok(Followed::Unchanged(unchanged));
+        }
+        serde_json::from_str(value.get())
+            .map(|snapshot| Followed::Changed(Box::new(snapshot)))
+            .map_err(|_| NoAnswer::InDoubt("unreadable"))
+    }
+
+    async fn ask<T: DeserializeOwned>(&self, request: reqwest::RequestBuilder) -> Result<T, NoAnswer> {
+        let answer = request.bearer_auth(self.token.0.as_str()).send().await.map_err(|error| match error
+            .is_connect()
+        {
+            true => NoAnswer::NotTaken("unreachable"),
+            false => NoAnswer::InDoubt("broken off"),
+        })?;
+        match answer.status() {
+            StatusCode::OK => {}
+            StatusCode::SERVICE_UNAVAILABLE => return Err(NoAnswer::NotTaken("unavailable")),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                return Err(NoAnswer::NotTaken("not authorized"));
+            }
+            status if status.is_client_error() => return Err(NoAnswer::NotTaken("refused")),
+            _ => return Err(NoAnswer::InDoubt("failed")),
+        }
+        let bytes = answer.bytes().await.map_err(|_| NoAnswer::InDoubt("broken off"))?;
+        serde_json::from_slice(&bytes).map_err(|_| NoAnswer::InDoubt("unreadable"))
+    }
+}

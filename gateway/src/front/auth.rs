@@ -1,0 +1,84 @@
+//! Who asks: an API key `cfk_…` in `Authorization`, never in the address.
+//!
+//! Promised: only SHA-256 digests are compared, in constant time, against every key of every project, so that the time
+//! an answer takes says nothing about keys that exist.
+
+use crate::call::Caller;
+use crate::house::House;
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use counterfoil_core::digest::Digest;
+use std::sync::Arc;
+
+const SCHEME: &str = "Bearer ";
+const PREFIX: &str = "cfk_";
+
+/// The caller, if its key is one that a project knows and has not revoked.
+pub fn caller(house: &House, headers: &HeaderMap) -> Option<Caller> {
+    let key = presented(headers)?;
+    let digest = Digest::of(key.as_bytes());
+    let mut found = None;
+    for project in &house.projects {
+        let Some(control) = project.control.known() else {
+            continue;
+        };
+        for credential in &control.snapshot.credentials {
+            let same = verify_slices_are_equal(credential.digest.bytes(), digest.bytes()).is_ok();
+            if same && !credential.revoked {
+                found = Some(Caller {
+                    project: Arc::clone(project),
+                    key: credential.key,
+                    agent: credential.agent,
+                    principal: credential.principal.clone(),
+                });
+            }
+        }
+    }
+    found
+}
+
+/// Plain `Bearer` and no `resource_metadata`: there is no authorization server to send a host to.
+pub fn ask_for_key() -> Response {
+    (
+        StatusCode::UNAUTHORIZED,
+        [(header::WWW_AUTHENTICATE, "Bearer")],
+        "an API key is needed: `Authorization: Bearer cfk_…`\n",
+    )
+        .into_response()
+}
+
+fn presented(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let value = values.next()?.to_str().ok()?;
+    if values.next().is_some() {
+        return None;
+    }
+    let (scheme, key) = value.split_at_checked(SCHEME.len())?;
+    // RFC 9110, section 11.1: the scheme's case does not matter.
+    (scheme.eq_ignore_ascii_case(SCHEME) && key.starts_with(PREFIX)).then_some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    #[test]
+    fn only_one_bearer_key_of_ours_is_read() {
+        let read = |values: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(header::AUTHORIZATION, HeaderValue::from_static(value));
+            }
+            presented(&headers).map(str::to_owned)
+        };
+        assert_eq!(read(&["Bearer cfk_abc"]).as_deref(), Some("cfk_abc"));
+        assert_eq!(read(&["bearer cfk_abc"]).as_deref(), Some("cfk_abc"));
+        for none in
+            [&[][..], &["Basic cfk_abc"], &["Bearer eyJ"], &["cfk_abc"], &["Bearer cfk_a", "Bearer cfk_a"]]
+        {
+            assert_eq!(read(none), None, "{none:?}");
+        }
+    }
+}

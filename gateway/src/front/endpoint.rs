@@ -1,0 +1,161 @@
+//! One POST, from its headers to its answer, and what a refused one leaves behind.
+//!
+//! Promised: every refusal of a caller with a valid key that concerns, or may concern, a tool call is one recorded DENY;
+//! a message that was read and names another method is not. What a caller is told does not depend on the recording.
+
+use super::guard::Stranger;
+use super::refusal::Refusal;
+use super::{auth, body, legacy, modern, reply};
+use crate::call::{Asked, Caller, Received, Wants};
+use crate::envelope::{self, Id, Message};
+use crate::house::{House, Provider};
+use crate::pipeline;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use counterfoil_core::statement::Origin;
+use std::pin::Pin;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// What is known about a request once its caller is.
+pub struct Exchange {
+    pub house: Arc<House>,
+    pub caller: Caller,
+    pub origin: Origin,
+    pub provider: Arc<Provider>,
+    pub headers: HeaderMap,
+}
+
+type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+/// The handler of one listener. The origin is the listener's, never the caller's word.
+pub fn over(
+    origin: Origin,
+) -> impl Fn(State<Arc<House>>, Path<String>, Request) -> Answering + Clone + Send + Sync + 'static {
+    move |State(house), Path(provider), request| Box::pin(answer(house, origin, provider, request))
+}
+
+async fn answer(house: Arc<House>, origin: Origin, provider: String, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let stranger = house.names.check(&parts.uri, &parts.headers).err();
+    let Some(caller) = auth::caller(&house, &parts.headers) else {
+        return match stranger {
+            Some(_) => StatusCode::FORBIDDEN.into_response(),
+            None => auth::ask_for_key(),
+        };
+    };
+    let provider = house.provider(&provider, caller.project.id);
+    let door = Door { house, caller, origin, provider };
+    match parts.method {
+        Method::POST => door.post(stranger, parts, body).await,
+        _ if stranger.is_some() => StatusCode::FORBIDDEN.into_response(),
+        Method::DELETE => door.delete(parts),
+        _ => not_allowed(),
+    }
+}
+
+/// No stream to listen on: we send nothing that was not asked for.
+fn not_allowed() -> Response {
+    (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST, DELETE")]).into_response()
+}
+
+struct Door {
+    house: Arc<House>,
+    caller: Caller,
+    origin: Origin,
+    provider: Option<Arc<Provider>>,
+}
+
+/// A refusal together with what of the message could be read.
+struct Refused {
+    refusal: Refusal,
+    id: Option<Id>,
+    /// The method, where it could be read.
+    method: Option<String>,
+}
+
+impl Door {
+    async fn post(self, stranger: Option<Stranger>, parts: Parts, body: Body) -> Response {
+        let (house, caller, origin) = (self.house.clone(), self.caller.clone(), self.origin);
+        let provider = self.provider.clone();
+        match self.speak(stranger, parts, body).await {
+            Ok(response) => response,
+            Err(refused) => {
+                let concerns_a_call = refused.method.as_deref().is_none_or(|m| m == "tools/call");
+                let receipt = match concerns_a_call {
+                    true => record_refusal(house, caller, origin, provider).await,
+                    false => None,
+                };
+                reply::refusal(refused.id.as_ref(), &refused.refusal, receipt.as_deref())
+            }
+        }
+    }
+
+    async fn speak(self, stranger: Option<Stranger>, parts: Parts, body: Body) -> Result<Response, Refused> {
+        let unread = |refusal| Refused { refusal, id: None, method: None };
+        if let Some(stranger) = stranger {
+            let refusal =
+                Refusal::new(StatusCode::FORBIDDEN, super::refusal::INVALID_REQUEST, stranger.to_string());
+            return Err(unread(refusal));
+        }
+        let provider = self.provider.ok_or_else(|| unread(Refusal::no_such_provider()))?;
+        let text = body::read(&parts.headers, body).await.map_err(unread)?;
+        let exchange = Exchange {
+            house: self.house,
+            caller: self.caller,
+            origin: self.origin,
+            provider,
+            headers: parts.headers,
+        };
+        converse(&exchange, &text).await.map_err(|refusal| {
+            let (id, method) = envelope::glance(&text);
+            Refused { refusal, id, method }
+        })
+    }
+
+    fn delete(self, parts: Parts) -> Response {
+        match self.provider {
+            Some(provider) => legacy::end(&self.house, &self.caller, &provider, self.origin, &parts),
+            None => reply::refusal(None, &Refusal::no_such_provider(), None),
+        }
+    }
+}
+
+async fn converse(exchange: &Exchange, text: &str) -> Result<Response, Refusal> {
+    match envelope::read(text)? {
+        Message::Request(request) if modern::is_meant(exchange, &request) => {
+            modern::answer(exchange, request).await
+        }
+        Message::Request(request) => legacy::answer(exchange, request).await,
+        Message::Notification { method, params } => {
+            legacy::hear(exchange, &method, &params)?;
+            Ok(StatusCode::ACCEPTED.into_response())
+        }
+        // We ask nothing, so it answers nothing; legacy hosts send some all the same.
+        Message::Response => Ok(StatusCode::ACCEPTED.into_response()),
+    }
+}
+
+/// One DENY `malformed`, by the way of every call. None when it could not be recorded; nothing was going to run.
+async fn record_refusal(
+    house: Arc<House>,
+    caller: Caller,
+    origin: Origin,
+    provider: Option<Arc<Provider>>,
+) -> Option<String> {
+    let received = Received {
+        caller,
+        origin,
+        provider,
+        asked: Asked::Unreadable,
+        wants: Wants::Reference,
+        given_up: CancellationToken::new(),
+    };
+    // A task of its own: a caller that hangs up does not undo its refusal.
+    let calls = house.calls.clone();
+    let running = calls.spawn(async move { pipeline::run(received, &house).await });
+    running.await.ok()?.receipt
+}

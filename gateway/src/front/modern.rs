@@ -1,0 +1,92 @@
+//! The era without sessions: revision 2026-07-28. Every request says for itself what it is.
+//!
+//! Promised: the body decides; headers that contradict it, or are missing where the revision wants them, are refused
+//! with -32020. On `/stdio`, where the other side of the bridge has no headers, they may be missing.
+
+use super::endpoint::Exchange;
+use super::headers::{Said, said};
+use super::refusal::{HEADER_MISMATCH, INVALID_PARAMS, Refusal, UNSUPPORTED_REVISION};
+use super::reply::{self, Era};
+use super::{legacy, methods};
+use crate::envelope::Request;
+use axum::http::StatusCode;
+use axum::response::Response;
+use counterfoil_core::statement::Origin;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+pub const REVISION: &str = "2026-07-28";
+const META_REVISION: &str = "io.modelcontextprotocol/protocolVersion";
+const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// What we say about ourselves may be kept for an hour.
+const DISCOVER_TTL_MILLIS: u32 = 3_600_000;
+
+/// Whether a request is of this era: by its own word, or by a method or header that no other era has.
+pub fn is_meant(exchange: &Exchange, request: &Request) -> bool {
+    let by_header = match said(&exchange.headers, "mcp-protocol-version") {
+        // Revisions are dates, so they sort.
+        Said::Text(revision) => revision.as_str() >= REVISION && request.method != "initialize",
+        Said::Nothing | Said::Garbled => false,
+    };
+    request.params.meta(META_REVISION).is_some() || request.method == "server/discover" || by_header
+}
+
+pub async fn answer(exchange: &Exchange, request: Request) -> Result<Response, Refusal> {
+    check(exchange, &request)?;
+    match request.method.as_str() {
+        "server/discover" => Ok(discover(exchange, &request).await),
+        "tools/list" => methods::list_tools(exchange, &request, Era::Modern).await,
+        "tools/call" => {
+            let given_up = CancellationToken::new();
+            methods::call_tool(exchange, request, Era::Modern, given_up).await
+        }
+        _ => Err(Refusal::method_not_found(StatusCode::NOT_FOUND)),
+    }
+}
+
+fn check(exchange: &Exchange, request: &Request) -> Result<(), Refusal> {
+    let Some(Value::String(revision)) = request.params.meta(META_REVISION) else {
+        return Err(missing(META_REVISION));
+    };
+    agree(exchange, "MCP-Protocol-Version", revision)?;
+    agree(exchange, "Mcp-Method", &request.method)?;
+    if revision != REVISION {
+        return Err(Refusal::bad(UNSUPPORTED_REVISION, "unsupported protocol version")
+            .with(json!({"supported": [REVISION], "requested": revision})));
+    }
+    if !matches!(request.params.meta(META_CAPABILITIES), Some(Value::Object(_))) {
+        return Err(missing(META_CAPABILITIES));
+    }
+    let name = request.params.value().get("name").and_then(Value::as_str);
+    match (request.method.as_str(), name) {
+        ("tools/call", Some(name)) => agree(exchange, "Mcp-Name", name),
+        _ => Ok(()),
+    }
+}
+
+fn agree(exchange: &Exchange, header: &'static str, body: &str) -> Result<(), Refusal> {
+    match said(&exchange.headers, header) {
+        Said::Text(text) if text == body => Ok(()),
+        Said::Nothing if exchange.origin == Origin::Stdio => Ok(()),
+        Said::Text(_) => Err(mismatch(header, "says something else than the body")),
+        Said::Nothing => Err(mismatch(header, "is missing")),
+        Said::Garbled => Err(mismatch(header, "cannot be read")),
+    }
+}
+
+fn mismatch(header: &str, how: &str) -> Refusal {
+    Refusal::bad(HEADER_MISMATCH, format!("`{header}` {how}"))
+}
+
+fn missing(key: &str) -> Refusal {
+    Refusal::bad(INVALID_PARAMS, format!("`_meta[\"{key}\"]` is missing or of another type"))
+}
+
+async fn discover(exchange: &Exchange, request: &Request) -> Response {
+    let instructions = legacy::instructions(exchange).await;
+    let text = format!(
+        r#"{{"resultType":"complete","supportedVersions":["{REVISION}"],"capabilities":{{"tools":{{}}}}{instructions},"ttlMs":{DISCOVER_TTL_MILLIS},"cacheScope":"private","_meta":{{"io.modelcontextprotocol/serverInfo":{}}}}}"#,
+        methods::server_info(exchange)
+    );
+    reply::result(&request.id, &text)
+}

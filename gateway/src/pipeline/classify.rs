@@ -1,0 +1,170 @@
+//! Stage 1: what is it?
+//!
+//! Promised: a call leaves this stage as one of two things: a tool that its provider lists now, classified by the
+//! registry, or a refusal with its reason. Both go on to be judged and recorded; neither is sent from here.
+
+use super::Unrecorded;
+use crate::answer::Body;
+use crate::call::{Asked, Received};
+use crate::chance;
+use crate::control::Control;
+use crate::decision::arguments_of;
+use crate::envelope::Unbindable;
+use crate::house::{House, Provider};
+use crate::upstream::{Away, Connection};
+use counterfoil_core::digest::Digest;
+use counterfoil_core::id::{ActionId, ToolName};
+use counterfoil_policy::{Call, Classification, Refusal, classify as by_registry};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+pub struct Classified {
+    pub received: Received,
+    pub action: ActionId,
+    /// What decides, as it stood when the call was classified: all later stages use this copy.
+    pub control: Arc<Control>,
+    pub subject: Subject,
+}
+
+pub enum Subject {
+    Tool {
+        tool: ToolName,
+        classification: Classification,
+        arguments: Value,
+        connection: Arc<Connection>,
+    },
+    Refused {
+        why: Refusal,
+        /// Known when the provider lists it, so that a caller's word never becomes a public label.
+        tool: Option<(ToolName, Digest)>,
+        /// What the caller reads.
+        tell: Body,
+    },
+}
+
+pub async fn classify(received: Received, house: &House) -> Result<Classified, Unrecorded> {
+    let project = &received.caller.project;
+    let control = project.control.known().ok_or(Unrecorded::Failed)?;
+    let now = project.clock.now().map_err(|_| Unrecorded::Failed)?;
+    let subject = match (&received.asked, received.provider.clone()) {
+        (Asked::Tool { name, params }, Some(provider)) => {
+            let unbindable = params.arguments().err().cloned();
+            let arguments = arguments_of(&received);
+            let found = find(name, &provider, &received, house).await;
+            subject(name, found, unbindable, arguments, &control, &provider)
+        }
+        (Asked::Unreadable, _) | (Asked::Tool { .. }, None) => malformed(),
+    };
+    Ok(Classified { action: chance::action(now), received, control, subject })
+}
+
+impl Classified {
+    pub fn tool(&self) -> Option<&ToolName> {
+        match &self.subject {
+            Subject::Tool { tool, .. } => Some(tool),
+            Subject::Refused { tool, .. } => tool.as_ref().map(|(name, _)| name),
+        }
+    }
+
+    pub fn pin(&self) -> Option<Digest> {
+        match &self.subject {
+            Subject::Tool { classification, .. } => Some(classification.pin()),
+            Subject::Refused { tool, .. } => tool.as_ref().map(|(_, pin)| *pin),
+        }
+    }
+
+    pub fn arguments(&self) -> Option<&Value> {
+        match &self.subject {
+            Subject::Tool { arguments, .. } => Some(arguments),
+            Subject::Refused { .. } => None,
+        }
+    }
+}
+
+struct Found {
+    tool: ToolName,
+    listed: counterfoil_policy::Listed,
+    connection: Arc<Connection>,
+}
+
+async fn find(
+    name: &str,
+    provider: &Provider,
+    received: &Received,
+    house: &House,
+) -> Result<Option<Found>, Away> {
+    let connection = house.fleet.connect(received.caller.key, &provider.start).await?;
+    let catalogue = connection.catalogue().await?;
+    Ok(catalogue.tool(name).map(|tool| Found {
+        tool: tool.name.clone(),
+        listed: tool.listed.clone(),
+        connection: connection.clone(),
+    }))
+}
+
+fn subject(
+    name: &str,
+    found: Result<Option<Found>, Away>,
+    unbindable: Option<Unbindable>,
+    arguments: Option<Value>,
+    control: &Control,
+    provider: &Provider,
+) -> Subject {
+    let found = match found {
+        Ok(Some(found)) => found,
+        Ok(None) => return no_such_tool(unknown_tool(name)),
+        // A provider that is away lists no tool at all.
+        Err(away) => return no_such_tool(provider_away(&away)),
+    };
+    let Some(arguments) = arguments else {
+        let unbindable = unbindable.unwrap_or(Unbindable {
+            path: "$.params.arguments".into(),
+            reason: "arguments are one object".into(),
+        });
+        return Subject::Refused {
+            why: Refusal::NotBindable,
+            tool: Some((found.tool, found.listed.pin())),
+            tell: not_bindable(&unbindable),
+        };
+    };
+    let classification = by_registry(
+        control.bundle.registry(),
+        &Call {
+            provider: provider.id.as_str(),
+            tool: found.tool.as_str(),
+            listed: &found.listed,
+            arguments: &arguments,
+        },
+    );
+    Subject::Tool { tool: found.tool, classification, arguments, connection: found.connection }
+}
+
+fn malformed() -> Subject {
+    Subject::Refused {
+        why: Refusal::Malformed,
+        tool: None,
+        // The front says what is wrong with a message that it could not read.
+        tell: Body::Error { code: -32602, message: "malformed".into(), data: None },
+    }
+}
+
+fn no_such_tool(tell: Body) -> Subject {
+    Subject::Refused { why: Refusal::NoSuchTool, tool: None, tell }
+}
+
+fn unknown_tool(name: &str) -> Body {
+    Body::Error { code: -32602, message: format!("Unknown tool: {name}"), data: None }
+}
+
+fn provider_away(away: &Away) -> Body {
+    Body::refusing(&format!("Not executed. The tool provider {away}, so nothing was sent. Try again later."))
+}
+
+fn not_bindable(refused: &Unbindable) -> Body {
+    let Unbindable { path, reason } = refused;
+    Body::Error {
+        code: -32602,
+        message: format!("`{path}`: {reason}"),
+        data: Some(json!({"path": path, "reason": reason, "hint": "send it as a string"}).to_string()),
+    }
+}

@@ -1,0 +1,94 @@
+//! What goes out to a provider: the parameters as they came, and `_meta` with our own keys instead of the caller's.
+
+use crate::answer::{CAPABILITY, OURS, RECEIPT};
+use crate::call::Asked;
+use crate::capability::Slip;
+use crate::house::House;
+use crate::pipeline::{Recorded, Subject};
+use crate::raw::{Object, quoted};
+use counterfoil_core::id::ProviderId;
+use counterfoil_core::issuer::Issuer;
+
+/// Keys of the modern era describe the hop from the host to us; progress would name a token that only that hop knows,
+/// and we hand no progress on.
+const OF_THE_HOP: &str = "io.modelcontextprotocol/";
+const PROGRESS: &str = "progressToken";
+
+/// None when the provider demands a capability and none can be minted.
+pub fn params(recorded: &Recorded, house: &House) -> Option<String> {
+    let Asked::Tool { params, .. } = &recorded.judged.call.received.asked else {
+        return None;
+    };
+    let ours = ours(recorded, house)?;
+    let params = Object::read(params.text()).ok()?;
+    let theirs = params.value("_meta").unwrap_or("{}");
+    let theirs = Object::read(theirs).ok()?.without(is_dropped);
+    let mut meta = theirs;
+    for (key, value) in ours {
+        meta = Object::read(&meta).ok()?.with(key, &value);
+    }
+    let is_empty = Object::read(&meta).ok()?.is_empty();
+    match (is_empty, params.value("_meta")) {
+        (true, Some(_)) => Some(params.without(|key| key == "_meta")),
+        (true, None) => Some(params.without(|_| false)),
+        (false, _) => Some(params.with("_meta", &meta)),
+    }
+}
+
+fn is_dropped(key: &str) -> bool {
+    key.starts_with(OURS) || key.starts_with(OF_THE_HOP) || key == PROGRESS
+}
+
+type Member = (&'static str, String);
+
+fn ours(recorded: &Recorded, house: &House) -> Option<Vec<Member>> {
+    let call = &recorded.judged.call;
+    let id = &call.received.provider.as_ref()?.id;
+    let mut members = Vec::new();
+    let decision = recorded.judged.decided.signed.payload();
+    if decision.capability.is_some() {
+        members.push((CAPABILITY, quoted(&slip(recorded, house)?)));
+    }
+    let entry = call.control.bundle.registry().provider(id.as_str());
+    if entry.is_some_and(|entry| entry.receipt()) {
+        let receipt = recorded.acknowledged.receipt.bytes();
+        members.push((RECEIPT, String::from_utf8(receipt).ok()?));
+    }
+    Some(members)
+}
+
+fn slip(recorded: &Recorded, house: &House) -> Option<String> {
+    let (call, decided) = (&recorded.judged.call, &recorded.judged.decided);
+    let (Subject::Tool { tool, arguments, .. }, Asked::Tool { params, .. }) =
+        (&call.subject, &call.received.asked)
+    else {
+        return None;
+    };
+    let provider = &call.received.provider.as_ref()?.id;
+    let entry = call.control.bundle.registry().provider(provider.as_str())?;
+    let aud = match entry.resource() {
+        Some(resource) => resource.to_owned(),
+        None => default_audience(call.control.iss(), provider),
+    };
+    let caller = &call.received.caller;
+    let principal = caller.principal.as_deref();
+    let decision = decided.signed.payload();
+    let slip = Slip {
+        decision,
+        digest: decided.signed.digest(),
+        jti: decision.capability?,
+        sub: house.keys.pairwise_name(decision.project, &aud, principal),
+        aud: &aud,
+        os: decided.provider_seed.dangerous_text().parse().ok()?,
+        tool: tool.as_str(),
+        arguments,
+        input_responses: params.value().get("inputResponses"),
+    };
+    let now = caller.project.clock.now().ok()?;
+    Some(slip.mint(now, &house.keys.capability))
+}
+
+/// A provider without a registered resource id.
+fn default_audience(iss: &Issuer, provider: &ProviderId) -> String {
+    format!("urn:counterfoil:{}:{provider}", iss.name())
+}

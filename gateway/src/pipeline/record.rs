@@ -1,0 +1,90 @@
+//! Stage 4: is it written down?
+//!
+//! Promised: only a decision whose receipt verified leaves this stage. Where it is not known whether the ledger has it,
+//! nothing is sent, and an observation says so in case it has.
+
+use super::{Judged, Priced};
+use crate::call::Received;
+use crate::decision::Decided;
+use crate::house::{House, Project};
+use crate::observation::{Seen, observe};
+use crate::recorder::{Acknowledged, Fate};
+use counterfoil_core::envelope::Signed;
+use counterfoil_core::id::{KeyId, ProjectId};
+use counterfoil_core::record::{Item, OpeningItem, RawItem, RefusedReason, StatementItem};
+use counterfoil_core::statement::{ObservationReason, Verdict};
+use serde_json::value::RawValue;
+use std::sync::Arc;
+
+pub struct Recorded {
+    pub judged: Judged,
+    pub acknowledged: Acknowledged,
+}
+
+/// There is no record, and therefore no call.
+pub enum Unrecorded {
+    /// The rules, the kill switch or the clock moved between judging and recording: judge again.
+    Overtaken(Box<Received>),
+    Failed,
+}
+
+pub async fn record(priced: Priced, house: &House) -> Result<Recorded, Unrecorded> {
+    let Priced(judged) = priced;
+    let project = judged.call.received.caller.project.clone();
+    let credential = judged.call.received.caller.key;
+    let signed = &judged.decided.signed;
+    let item = statement_item(project.id, Some(credential), signed);
+    let fate = project.recorder.record(item, signed.digest(), judged.judged_at).await;
+    match fate {
+        Fate::Recorded(acknowledged) => Ok(recorded(judged, *acknowledged, house)),
+        Fate::Refused(RefusedReason::Stale | RefusedReason::Killed | RefusedReason::Skew) => {
+            Err(Unrecorded::Overtaken(Box::new(judged.call.received)))
+        }
+        Fate::Refused(reason) => {
+            tracing::warn!(project = %project.id, ?reason, "decision refused by the ledger");
+            Err(Unrecorded::Failed)
+        }
+        Fate::NotTaken => Err(Unrecorded::Failed),
+        Fate::InDoubt => {
+            not_sent(&judged, &project, house);
+            Err(Unrecorded::Failed)
+        }
+    }
+}
+
+/// The openings follow in a later batch: sealing them takes elliptic curves that no caller waits for.
+fn recorded(mut judged: Judged, acknowledged: Acknowledged, house: &House) -> Recorded {
+    let project = judged.call.received.caller.project.clone();
+    let control = judged.call.control.clone();
+    let decision = judged.decided.signed.digest();
+    if let Some(opening) = judged.decided.opening.take() {
+        house.calls.spawn_blocking(move || match opening.seal(&control.disclosure) {
+            Ok(jwe) => project
+                .recorder
+                .trail(Item::Opening(OpeningItem { project: project.id, decision, jwe }).to_raw()),
+            Err(error) => tracing::error!(project = %project.id, %error, "no opening kept"),
+        });
+    }
+    Recorded { judged, acknowledged }
+}
+
+/// If the ledger has the ALLOW after all, it also has our word that nothing went out under it.
+fn not_sent(judged: &Judged, project: &Arc<Project>, house: &House) {
+    let Decided { signed, provider_seed, .. } = &judged.decided;
+    let allowed = signed.payload().verdict == Verdict::Allow;
+    let (true, Ok(now)) = (allowed, project.clock.now()) else {
+        return;
+    };
+    let seen = Seen::NotSent(ObservationReason::AckUnknown);
+    let key = &house.keys.decision;
+    if let Some(observation) = observe(signed, provider_seed, &seen, (None, now), key) {
+        project.recorder.trail(statement_item(project.id, None, &observation));
+    }
+}
+
+/// A signed statement as the record request carries it.
+pub fn statement_item<T>(project: ProjectId, credential: Option<KeyId>, signed: &Signed<T>) -> RawItem {
+    let text = std::str::from_utf8(signed.bytes()).expect("canonical JSON is UTF-8");
+    let statement = RawValue::from_string(text.to_owned()).expect("a signed envelope is one JSON text");
+    Item::Statement(StatementItem { project, credential, idempotency: None, statement }).to_raw()
+}

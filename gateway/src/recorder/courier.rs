@@ -1,0 +1,222 @@
+//! The courier of one project: one request under way, everything that waits goes into the next.
+
+use super::batch::Batch;
+use super::{Fate, Waiting, check};
+use crate::clock::LedgerClock;
+use crate::control::Follower;
+use crate::evidence::{Evidence, NoAnswer};
+use counterfoil_core::id::{InstanceId, ProjectId};
+use counterfoil_core::record::{ItemAnswer, RawItem, RecordAnswer, RecordRequest};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// What trails waits this long for a decision to ride with: at 200 calls a second most find one, and a commit is saved.
+const LINGER: Duration = Duration::from_millis(10);
+/// Between tries to deliver what trails while the evidence service is away. Decisions never wait for it.
+const RETRY: Duration = Duration::from_millis(500);
+/// What trails is kept over an outage up to this many items: an hour at two calls a second.
+const KEPT: usize = 16_384;
+/// How long a stopping gateway tries to deliver what is left.
+const DRAIN: Duration = Duration::from_secs(5);
+
+pub(super) struct Route {
+    pub project: ProjectId,
+    pub instance: InstanceId,
+    pub evidence: Arc<Evidence>,
+    pub control: Arc<Follower>,
+    pub clock: Arc<LedgerClock>,
+    pub waiting: mpsc::Receiver<Waiting>,
+    pub trail: mpsc::Receiver<RawItem>,
+    pub dropped: Arc<AtomicU64>,
+}
+
+pub struct Courier {
+    route: Route,
+    decisions: VecDeque<Waiting>,
+    trailing: VecDeque<RawItem>,
+    /// Set while something trails: without a decision to ride with, it goes by itself at this moment.
+    linger_until: Option<Instant>,
+    /// Set after a failure: what trails is not tried again before.
+    rest_until: Option<Instant>,
+}
+
+impl Courier {
+    pub(super) fn new(route: Route) -> Self {
+        Self {
+            route,
+            decisions: VecDeque::new(),
+            trailing: VecDeque::new(),
+            linger_until: None,
+            rest_until: None,
+        }
+    }
+
+    /// Runs until `drain` is cancelled and nothing is left, or the drain takes too long.
+    pub async fn run(mut self, drain: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = drain.cancelled() => break,
+                () = self.wait() => {}
+            }
+            self.carry().await;
+        }
+        let drained = tokio::time::timeout(DRAIN, self.drain()).await.is_ok();
+        let left = self.decisions.len() + self.trailing.len();
+        let dropped = self.route.dropped.load(Ordering::Relaxed);
+        tracing::info!(project = %self.route.project, drained, left, dropped, "recorder stopped");
+    }
+
+    async fn drain(&mut self) {
+        loop {
+            self.take_all();
+            if self.decisions.is_empty() && self.trailing.is_empty() {
+                return;
+            }
+            if let Some(at) = self.rest_until {
+                tokio::time::sleep_until(at.into()).await;
+            }
+            self.carry().await;
+        }
+    }
+
+    /// Returns when there is something to carry. Waits by the clock only while something trails.
+    async fn wait(&mut self) {
+        self.take_all();
+        while self.decisions.is_empty() {
+            let alone_at = self.alone_at();
+            if alone_at.is_some_and(|at| at <= Instant::now()) {
+                return;
+            }
+            tokio::select! {
+                Some(waiting) = self.route.waiting.recv() => self.decisions.push_back(waiting),
+                Some(item) = self.route.trail.recv() => self.trailing.push_back(item),
+                () = until(alone_at) => {}
+            }
+            self.take_all();
+        }
+    }
+
+    /// When what trails goes without a decision to ride with.
+    fn alone_at(&mut self) -> Option<Instant> {
+        if self.trailing.is_empty() {
+            self.linger_until = None;
+            return None;
+        }
+        let linger = *self.linger_until.get_or_insert_with(|| Instant::now() + LINGER);
+        Some(self.rest_until.map_or(linger, |rest| rest.max(linger)))
+    }
+
+    fn take_all(&mut self) {
+        while let Ok(waiting) = self.route.waiting.try_recv() {
+            self.decisions.push_back(waiting);
+        }
+        while let Ok(item) = self.route.trail.try_recv() {
+            self.trailing.push_back(item);
+        }
+        let excess = self.trailing.len().saturating_sub(KEPT);
+        if excess > 0 {
+            // The oldest go: their actions are the likeliest to be OUTCOME_UNKNOWN by now anyway.
+            self.trailing.drain(..excess);
+            self.route.dropped.fetch_add(excess as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// One request.
+    async fn carry(&mut self) {
+        let mut resting = VecDeque::new();
+        let rested = self.rest_until.is_none_or(|at| Instant::now() >= at);
+        let trailing = match rested {
+            true => &mut self.trailing,
+            false => &mut resting,
+        };
+        let (batch, late) = Batch::gather(&mut self.decisions, trailing);
+        for waiting in late {
+            settle(waiting, Fate::NotTaken);
+        }
+        self.linger_until = None;
+        if batch.is_empty() {
+            return;
+        }
+        let asked_at = Instant::now();
+        let request = RecordRequest { v: 1, instance: self.route.instance, items: batch.items() };
+        let answered = self.route.evidence.record(&request).await;
+        tracing::debug!(
+            decisions = batch.decisions.len(),
+            trailing = batch.trailing.len(),
+            millis = asked_at.elapsed().as_millis(),
+            "batch"
+        );
+        match answered {
+            Ok(answer) => self.hear(batch, answer, asked_at).await,
+            Err(error) => self.fail(batch, &error),
+        }
+    }
+
+    fn fail(&mut self, batch: Batch, error: &NoAnswer) {
+        tracing::warn!(project = %self.route.project, %error, "nothing recorded");
+        self.rest_until = Some(Instant::now() + RETRY);
+        for waiting in batch.decisions {
+            let fate = match error {
+                NoAnswer::NotTaken(_) => Fate::NotTaken,
+                NoAnswer::InDoubt(_) => Fate::InDoubt,
+            };
+            settle(waiting, fate);
+        }
+        // Back to the front, in order. What arrived all the same is known by its digest.
+        for item in batch.trailing.into_iter().rev() {
+            self.trailing.push_front(item);
+        }
+    }
+
+    async fn hear(&mut self, batch: Batch, answer: RecordAnswer, asked_at: Instant) {
+        self.route.clock.heard(answer.ledger_time);
+        self.rest_until = None;
+        if answer.answers.len() != batch.decisions.len() + batch.trailing.len() {
+            tracing::error!(project = %self.route.project, "answer has another number of items");
+            for waiting in batch.decisions {
+                settle(waiting, Fate::InDoubt);
+            }
+            return;
+        }
+        let mut answers = answer.answers.into_iter();
+        let control = self.route.control.known();
+        for (waiting, answer) in batch.decisions.into_iter().zip(&mut answers) {
+            let fate = check::fate(waiting.digest, answer, control.as_deref(), asked_at);
+            settle(waiting, fate);
+        }
+        self.hear_trailing(batch.trailing, answers);
+    }
+
+    fn hear_trailing(&mut self, items: Vec<RawItem>, answers: impl Iterator<Item = ItemAnswer>) {
+        for (item, answer) in items.into_iter().zip(answers) {
+            match answer {
+                ItemAnswer::Recorded(_) | ItemAnswer::Duplicate(_) | ItemAnswer::Kept { .. } => {}
+                // In doubt. The same bytes a second time are the same statement, so the ledger answers, not appends.
+                ItemAnswer::Unknown { .. } => {
+                    self.rest_until = Some(Instant::now() + RETRY);
+                    self.trailing.push_back(item);
+                }
+                ItemAnswer::Refused { reason, .. } => {
+                    tracing::error!(project = %self.route.project, ?reason, "what trailed was refused");
+                    self.route.dropped.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+}
+
+fn settle(waiting: Waiting, fate: Fate) {
+    // Nobody waits any more when the whole gateway is stopping.
+    let _ = waiting.fate.send(fate);
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}

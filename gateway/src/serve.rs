@@ -1,0 +1,186 @@
+//! From a configuration to a running gateway, and back to nothing in the right order.
+//!
+//! The order of the end: no new calls, calls under way come to their end, what they left behind is recorded, children
+//! stop. A call that does not end is abandoned after a while; its observation says so, or nobody does.
+
+use crate::chance;
+use crate::clock::LedgerClock;
+use crate::config::{Config, ConfigError, ProjectConfig};
+use crate::control::Follower;
+use crate::evidence::{Evidence, ServiceToken, TokenError};
+use crate::front::session::Sessions;
+use crate::front::{Names, router};
+use crate::house::{House, Keys, Project, Provider};
+use crate::in_flight::InFlight;
+use crate::recorder::{Courier, Recorder};
+use crate::upstream::{Fleet, Start};
+use counterfoil_core::id::{InstanceId, ProviderId};
+use counterfoil_jwks::{Holder, KekError, KekSource, Store, StoreError, secret};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// How long calls under way may take to end once we stop. Longer calls lose their answer, not their observation.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Kek(#[from] KekError),
+    #[error(transparent)]
+    Keys(#[from] StoreError),
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    #[error("cannot listen on {0}: {1}")]
+    Listen(SocketAddr, std::io::Error),
+    #[error("HTTP client: {0}")]
+    Client(#[from] reqwest::Error),
+    #[error("policy engine: {0}")]
+    Policy(#[from] counterfoil_policy::BootError),
+    #[error("listener failed: {0}")]
+    Listener(std::io::Error),
+}
+
+/// A gateway that has its port.
+pub struct Gateway {
+    listener: TcpListener,
+    address: SocketAddr,
+    house: Arc<House>,
+    couriers: Vec<Courier>,
+}
+
+/// Binds, serves until `shutdown`, drains.
+pub async fn serve(
+    config: Config,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), ServeError> {
+    Gateway::bind(config).await?.run(shutdown).await
+}
+
+impl Gateway {
+    pub async fn bind(config: Config) -> Result<Self, ServeError> {
+        let config = config.checked()?;
+        counterfoil_policy::no_rules_means_no_allow()?;
+        let kek = KekSource::from_parts(config.kek_file.as_deref()).load()?;
+        let store = Store::open(&config.keys, Holder::Gateway, kek, config.mode)?;
+        let token = ServiceToken::from_file(&config.service_token_file)?;
+        let evidence = Arc::new(Evidence::new(&config.evidence_url, token)?);
+        let sessions = Sessions::sealed_with(&store.secret(secret::SESSION_SEAL)?);
+        let keys = Arc::new(Keys {
+            decision: store.signing_key()?,
+            capability: store.signing_key()?,
+            pairwise: store.secret(secret::PAIRWISE_SUB)?,
+            published: store.published(),
+        });
+        let listener = TcpListener::bind(config.listen)
+            .await
+            .map_err(|error| ServeError::Listen(config.listen, error))?;
+        let address = listener.local_addr().map_err(|error| ServeError::Listen(config.listen, error))?;
+        let (projects, couriers) = projects(&config.projects, &keys, &evidence);
+        let house = Arc::new(House {
+            names: Names { hosts: config.hosts, origins: config.origins },
+            projects,
+            providers: providers(config.providers),
+            fleet: Fleet::empty(),
+            sessions,
+            in_flight: InFlight::default(),
+            keys,
+            calls: TaskTracker::new(),
+        });
+        Ok(Self { listener, address, house, couriers })
+    }
+
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
+        let (stop_following, drain) = (CancellationToken::new(), CancellationToken::new());
+        let mut followers = tokio::task::JoinSet::new();
+        for project in &self.house.projects {
+            let control = project.control.clone();
+            let stop = stop_following.clone();
+            followers.spawn(async move { control.follow(stop).await });
+        }
+        let mut couriers = tokio::task::JoinSet::new();
+        for courier in self.couriers {
+            couriers.spawn(courier.run(drain.clone()));
+        }
+        tracing::info!(address = %self.address, "gateway listens");
+        let stopping = CancellationToken::new();
+        let heard = stopping.clone();
+        let served =
+            axum::serve(self.listener, router(self.house.clone())).with_graceful_shutdown(async move {
+                shutdown.await;
+                heard.cancel();
+            });
+        // Connections may be kept open by their hosts for ever; calls are what has to end.
+        let served = tokio::select! {
+            served = async { served.await } => served.map_err(ServeError::Listener),
+            () = async { stopping.cancelled().await; tokio::time::sleep(FAREWELL).await } => Ok(()),
+        };
+        self.house.calls.close();
+        let _ = tokio::time::timeout(FAREWELL, self.house.calls.wait()).await;
+        drain.cancel();
+        while couriers.join_next().await.is_some() {}
+        stop_following.cancel();
+        while followers.join_next().await.is_some() {}
+        self.house.fleet.stop().await;
+        tracing::info!("gateway stopped");
+        served
+    }
+}
+
+fn projects(
+    configs: &[ProjectConfig],
+    keys: &Keys,
+    evidence: &Arc<Evidence>,
+) -> (Vec<Arc<Project>>, Vec<Courier>) {
+    // A process is an instance; its id says when it started only as far as nobody cares.
+    let instance = InstanceId::from_uuid(uuid::Builder::from_random_bytes(chance::bytes()).into_uuid());
+    let mut projects = Vec::new();
+    let mut couriers = Vec::new();
+    for config in configs {
+        let clock = Arc::new(LedgerClock::default());
+        let control = Arc::new(Follower::new(
+            config.id,
+            evidence.clone(),
+            clock.clone(),
+            keys.own_decision_keys(),
+            config.log_key.clone(),
+        ));
+        let (recorder, courier) =
+            Recorder::new(config.id, instance, evidence.clone(), control.clone(), clock.clone());
+        couriers.push(courier);
+        projects.push(Arc::new(Project { id: config.id, control, recorder, clock }));
+    }
+    (projects, couriers)
+}
+
+fn providers(
+    configs: BTreeMap<ProviderId, crate::config::ProviderConfig>,
+) -> BTreeMap<ProviderId, Arc<Provider>> {
+    configs
+        .into_iter()
+        .map(|(id, config)| {
+            let provider = Provider {
+                id: id.clone(),
+                project: config.project,
+                start: Start {
+                    provider: id.to_string(),
+                    command: config.command,
+                    env: config.env,
+                    folder: config.folder,
+                },
+                ceiling: Duration::from_secs(config.ceiling_seconds.into()),
+            };
+            (id, Arc::new(provider))
+        })
+        .collect()
+}

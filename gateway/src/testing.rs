@@ -1,0 +1,11 @@
+//! A whole gateway in a test: a ledger that keeps its promises (or breaks one on purpose), a provider that writes down
+//! every call it sees, and a host that speaks HTTP.
+
+mod host;
+mod ledger;
+pub mod provider;
+mod world;
+
+pub use host::{Host, call, read};
+pub use ledger::Behaviour;
+pub use world::{OTHER_KEY, World};

@@ -1,0 +1,266 @@
+//! An evidence service in memory: numbers, chains, signs checkpoints, and refuses what RECORD.md refuses.
+
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use counterfoil_core::checkpoint::Checkpoint;
+use counterfoil_core::control::{Snapshot, Unchanged};
+use counterfoil_core::digest::Digest;
+use counterfoil_core::entry::{Entry, genesis};
+use counterfoil_core::envelope::Envelope;
+use counterfoil_core::key::{Log, SigningKey};
+use counterfoil_core::receipt::Receipt;
+use counterfoil_core::record::{
+    Item, ItemAnswer, RecordAnswer, RecordRequest, Recorded, RefusedReason, StatementItem,
+};
+use counterfoil_core::statement::{Decision, Statement};
+use counterfoil_core::time::Timestamp;
+use counterfoil_core::tree::Frontier;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+pub const TOKEN: &str = "cfs_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+/// Which promise is broken.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Behaviour {
+    Sound,
+    Unavailable,
+    /// Commits, and then says that it does not know.
+    Forgetful,
+    /// Signs checkpoints with a key that nobody pinned.
+    Forging,
+    /// Answers with the receipt of another statement.
+    Confused,
+    /// Commits, and takes this long to say so.
+    Slow(Duration),
+}
+
+pub struct Ledger {
+    state: Mutex<LedgerState>,
+    started: Instant,
+}
+
+pub struct LedgerState {
+    pub behaviour: Behaviour,
+    pub snapshot: Snapshot,
+    pub statements: Vec<Value>,
+    pub openings: HashMap<Digest, String>,
+    /// How many items each record request had.
+    pub batches: Vec<usize>,
+    frontier: Frontier,
+    prev: Digest,
+    last: Option<Receipt>,
+    known: HashMap<Digest, Receipt>,
+}
+
+/// When the test's world begins.
+pub fn beginning() -> Timestamp {
+    Timestamp::parse("2026-11-30T11:20:00.123Z").expect("a time")
+}
+
+pub fn log_key() -> SigningKey<Log> {
+    SigningKey::from_seed(&[0x14; 32])
+}
+
+impl Ledger {
+    /// Serves on a free port; the address is for `evidence_url`.
+    pub async fn start(snapshot: Snapshot) -> (Arc<Self>, String) {
+        let prev = genesis(snapshot.project);
+        let ledger = Arc::new(Self {
+            started: Instant::now(),
+            state: Mutex::new(LedgerState {
+                behaviour: Behaviour::Sound,
+                snapshot: snapshot.with_version(),
+                statements: Vec::new(),
+                openings: HashMap::new(),
+                batches: Vec::new(),
+                frontier: Frontier::empty(),
+                prev,
+                last: None,
+                known: HashMap::new(),
+            }),
+        });
+        let router = Router::new()
+            .route("/internal/v1/record", post(record))
+            .route("/internal/v1/control", get(control))
+            .with_state(ledger.clone());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = format!("http://{}", listener.local_addr().expect("an address"));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        (ledger, address)
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, LedgerState> {
+        self.state.lock().expect("no holder panics")
+    }
+
+    pub fn behave(&self, behaviour: Behaviour) {
+        self.lock().behaviour = behaviour;
+    }
+
+    /// Changes what decides, without anybody being told but those who ask.
+    pub fn change(&self, change: impl FnOnce(&mut Snapshot)) {
+        let mut state = self.lock();
+        let mut snapshot = state.snapshot.clone();
+        change(&mut snapshot);
+        state.snapshot = snapshot.with_version();
+    }
+
+    pub fn of_type(&self, typ: &str) -> Vec<Value> {
+        let state = self.lock();
+        let of = |payload: &&Value| payload["typ"] == typ;
+        state.statements.iter().filter(of).cloned().collect()
+    }
+
+    /// Waits until this many observations arrived.
+    pub async fn observations(&self, count: usize) -> Vec<Value> {
+        for _ in 0..500 {
+            let seen = self.of_type("observation/v1");
+            if seen.len() >= count {
+                return seen;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("{count} observations did not arrive");
+    }
+
+    /// Waits until this many calls left both their observation and their opening.
+    pub async fn settled(&self, count: usize) {
+        self.observations(count).await;
+        for _ in 0..500 {
+            if self.lock().openings.len() >= count {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("{count} openings did not arrive");
+    }
+
+    fn now(&self) -> Timestamp {
+        let millis = i64::try_from(self.started.elapsed().as_millis()).expect("a short test");
+        beginning().plus_millis(millis)
+    }
+}
+
+async fn record(
+    State(ledger): State<Arc<Ledger>>,
+    headers: HeaderMap,
+    Json(request): Json<RecordRequest>,
+) -> Response {
+    if headers.get("authorization").is_none_or(|v| v != &format!("Bearer {TOKEN}")) {
+        return StatusCode::UNAUTHORIZED.into_response();
+    }
+    let behaviour = ledger.lock().behaviour;
+    if behaviour == Behaviour::Unavailable {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    let now = ledger.now();
+    let answers = {
+        let mut state = ledger.lock();
+        state.batches.push(request.items.len());
+        let answers = request.items.iter().map(|raw| match Item::from_raw(raw).expect("an item") {
+            Item::Statement(item) => state.take(item, now),
+            Item::Opening(item) => {
+                state.openings.insert(item.decision, item.jwe);
+                ItemAnswer::Kept { digest: item.decision }
+            }
+        });
+        answers.collect()
+    };
+    if let Behaviour::Slow(pause) = behaviour {
+        tokio::time::sleep(pause).await;
+    }
+    Json(RecordAnswer { v: 1, ledger_time: now, answers }).into_response()
+}
+
+async fn control(
+    State(ledger): State<Arc<Ledger>>,
+    Query(query): Query<HashMap<String, String>>,
+) -> Response {
+    let known = query.get("known").cloned();
+    let wait = query.get("wait_ms").and_then(|text| text.parse().ok()).unwrap_or(0);
+    let until = Instant::now() + Duration::from_millis(wait);
+    loop {
+        let now = ledger.now();
+        {
+            let state = ledger.lock();
+            if state.behaviour == Behaviour::Unavailable {
+                return StatusCode::SERVICE_UNAVAILABLE.into_response();
+            }
+            let snapshot = &state.snapshot;
+            if known.as_deref() != Some(&snapshot.version.to_string()) {
+                let told = Snapshot { ledger_time: now, ..snapshot.clone() };
+                return Json(told).into_response();
+            }
+            if Instant::now() >= until {
+                return Json(unchanged(snapshot, now)).into_response();
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+fn unchanged(snapshot: &Snapshot, ledger_time: Timestamp) -> Unchanged {
+    Unchanged {
+        v: 1,
+        unchanged: true,
+        ledger_time,
+        control: snapshot.control,
+        floor: snapshot.floor,
+        generation: snapshot.generation,
+        killed: snapshot.killed,
+    }
+}
+
+impl LedgerState {
+    fn take(&mut self, item: StatementItem, now: Timestamp) -> ItemAnswer {
+        let envelope = Envelope::parse(item.statement.get().as_bytes()).expect("an envelope");
+        let digest = envelope.digest();
+        if let Some(receipt) = self.known.get(&digest) {
+            let receipt = receipt.clone();
+            return ItemAnswer::Duplicate(Recorded { digest, receipt });
+        }
+        let statement = envelope.statement().expect("a statement");
+        if let Statement::Decision(decision) = &statement
+            && let Some(reason) = self.refuses(decision)
+        {
+            return ItemAnswer::Refused { digest: Some(digest), reason };
+        }
+        self.statements.push(envelope.payload().clone());
+        let entry = Entry::new(item.project, self.frontier.size(), now, statement.kind(), digest, self.prev);
+        self.prev = entry.hash();
+        let paths = self.frontier.append(&[entry.leaf_hash()]);
+        let checkpoint = Checkpoint {
+            origin: self.snapshot.iss.origin(),
+            size: self.frontier.size(),
+            root: self.frontier.root(),
+        };
+        let note = match self.behaviour {
+            Behaviour::Forging => checkpoint.sign(&SigningKey::from_seed(&[0x99; 32])),
+            _ => checkpoint.sign(&log_key()),
+        };
+        let receipt = Receipt::new(&envelope.bytes(), entry, &paths[0], &note).expect("a receipt");
+        self.known.insert(digest, receipt.clone());
+        let before = self.last.replace(receipt.clone());
+        match (self.behaviour, before) {
+            (Behaviour::Forgetful, _) => ItemAnswer::Unknown { digest },
+            (Behaviour::Confused, Some(receipt)) => ItemAnswer::Recorded(Recorded { digest, receipt }),
+            _ => ItemAnswer::Recorded(Recorded { digest, receipt }),
+        }
+    }
+
+    fn refuses(&self, decision: &Decision) -> Option<RefusedReason> {
+        if !decision.is_cleared() {
+            return None;
+        }
+        if self.snapshot.killed || decision.generation != self.snapshot.generation {
+            return Some(RefusedReason::Killed);
+        }
+        (decision.control < self.snapshot.floor).then_some(RefusedReason::Stale)
+    }
+}

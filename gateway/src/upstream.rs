@@ -1,0 +1,200 @@
+//! Tool providers: child processes that speak MCP over stdin and stdout.
+//!
+//! Promised: one child per provider and agent key, so that no state leaks from one agent to another; a child that
+//! dies is started again when it is next needed, later and later while it keeps dying; none outlives the gateway.
+//! Not promised: that a provider is well behaved. Its answers are kept as bytes and bounded in size and time.
+
+mod catalogue;
+mod connection;
+mod process;
+mod wire;
+
+pub use catalogue::Catalogue;
+pub use connection::{Connection, Outcome};
+
+use counterfoil_core::id::KeyId;
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How to start a provider.
+#[derive(Clone, Debug)]
+pub struct Start {
+    pub provider: String,
+    pub command: Vec<String>,
+    pub env: BTreeMap<String, String>,
+    pub folder: Option<PathBuf>,
+}
+
+/// The provider cannot be reached now.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum Away {
+    #[error("could not be started")]
+    NotStarted,
+    #[error("did not introduce itself in time or in a revision we speak")]
+    NotIntroduced,
+    #[error("died a moment ago and will be started again later")]
+    Resting,
+    #[error("has too many children")]
+    Crowded,
+    #[error("went away")]
+    Gone,
+    #[error("gave no usable list of tools")]
+    NoList,
+}
+
+/// All children of this gateway.
+pub struct Fleet {
+    slots: Mutex<HashMap<(String, KeyId), Arc<Slot>>>,
+}
+
+#[derive(Default)]
+struct Slot {
+    state: tokio::sync::Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    connection: Option<Arc<Connection>>,
+    started_at: Option<Instant>,
+    used_at: Option<Instant>,
+    short_lives: u32,
+}
+
+/// At most this many children of one provider; each is a process of perhaps 50 MB.
+const MOST_CHILDREN: usize = 64;
+/// A child unused for so long is stopped when another one is asked for.
+const IDLE: Duration = Duration::from_secs(15 * 60);
+/// A child that lived this long died of something new; a shorter life makes the next start wait.
+const LONG_LIFE: Duration = Duration::from_secs(10);
+/// 200 ms, doubled with each short life, at most 30 s.
+const FIRST_REST: Duration = Duration::from_millis(200);
+const LONGEST_REST: Duration = Duration::from_secs(30);
+
+impl Fleet {
+    pub fn empty() -> Self {
+        Self { slots: Mutex::new(HashMap::new()) }
+    }
+
+    /// The live connection of this key to this provider, started if need be.
+    pub async fn connect(&self, key: KeyId, start: &Start) -> Result<Arc<Connection>, Away> {
+        let (slot, idle) = self.slot(key, start)?;
+        for other in idle {
+            other.stop_if_idle().await;
+        }
+        slot.connect(start).await
+    }
+
+    /// Stops every child and waits until it is gone.
+    pub async fn stop(&self) {
+        let slots: Vec<_> = {
+            let mut slots = self.slots.lock().expect("no holder panics");
+            slots.drain().map(|(_, slot)| slot).collect()
+        };
+        let mut stopping = tokio::task::JoinSet::new();
+        for slot in slots {
+            stopping.spawn(async move { slot.stop().await });
+        }
+        while stopping.join_next().await.is_some() {}
+    }
+
+    fn slot(&self, key: KeyId, start: &Start) -> Result<(Arc<Slot>, Vec<Arc<Slot>>), Away> {
+        let mut slots = self.slots.lock().expect("no holder panics");
+        let name = (start.provider.clone(), key);
+        if let Some(slot) = slots.get(&name) {
+            return Ok((slot.clone(), Vec::new()));
+        }
+        // A new key: the moment to look for children that nobody uses any more.
+        slots.retain(|_, slot| !slot.is_empty());
+        let siblings: Vec<Arc<Slot>> = slots
+            .iter()
+            .filter(|((provider, _), _)| *provider == start.provider)
+            .map(|(_, slot)| slot.clone())
+            .collect();
+        if siblings.len() >= MOST_CHILDREN && !siblings.iter().any(|s| s.is_idle()) {
+            return Err(Away::Crowded);
+        }
+        let slot = Arc::new(Slot::default());
+        slots.insert(name, slot.clone());
+        Ok((slot, siblings))
+    }
+}
+
+impl Slot {
+    async fn connect(&self, start: &Start) -> Result<Arc<Connection>, Away> {
+        // Held while starting, so that two calls do not start two children.
+        let mut state = self.state.lock().await;
+        state.used_at = Some(Instant::now());
+        if let Some(connection) = &state.connection {
+            if !connection.is_gone() {
+                return Ok(connection.clone());
+            }
+            let lived = state.started_at.map_or(Duration::ZERO, |at| at.elapsed());
+            state.connection = None;
+            state.short_lives = match lived >= LONG_LIFE {
+                true => 0,
+                false => state.short_lives.saturating_add(1),
+            };
+        }
+        if let Some(started_at) = state.started_at
+            && started_at.elapsed() < rest(state.short_lives)
+        {
+            return Err(Away::Resting);
+        }
+        state.started_at = Some(Instant::now());
+        match Connection::open(start).await {
+            Ok(connection) => {
+                state.connection = Some(connection.clone());
+                Ok(connection)
+            }
+            Err(away) => {
+                state.short_lives = state.short_lives.saturating_add(1);
+                Err(away)
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.state.try_lock().is_ok_and(|state| {
+            state.connection.is_none() && state.used_at.is_none_or(|at| at.elapsed() > IDLE)
+        })
+    }
+
+    fn is_idle(&self) -> bool {
+        self.state.try_lock().is_ok_and(|state| state.is_idle())
+    }
+
+    async fn stop_if_idle(&self) {
+        if self.is_idle() {
+            self.stop().await;
+        }
+    }
+
+    async fn stop(&self) {
+        let connection = self.state.lock().await.connection.take();
+        if let Some(connection) = connection {
+            connection.stop().await;
+        }
+    }
+}
+
+impl State {
+    fn is_idle(&self) -> bool {
+        let in_use = self.connection.as_ref().is_some_and(|c| Arc::strong_count(c) > 1);
+        !in_use && self.used_at.is_some_and(|at| at.elapsed() > IDLE)
+    }
+}
+
+/// How long after a start the next one waits.
+fn rest(short_lives: u32) -> Duration {
+    match short_lives {
+        0 => Duration::ZERO,
+        n => FIRST_REST.saturating_mul(1 << (n - 1).min(10)).min(LONGEST_REST),
+    }
+}
+
+#[cfg(test)]
+mod tests;
