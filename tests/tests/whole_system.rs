@@ -1,0 +1,14 @@
+//! Promises of the whole system, held by real processes, a real Postgres and clients that are not ours.
+//!
+//! Each test has its own deployment. They kill what they started, so they run one at a time.
+
+mod whole_system {
+    mod bytes;
+    mod capability;
+    mod crashes;
+    mod database;
+    mod foreign_clients;
+    mod outages;
+    mod tenancy;
+    mod world;
+}
