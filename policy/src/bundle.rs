@@ -7,7 +7,7 @@
 
 use crate::lint::LintError;
 use crate::registry::Registry;
-use crate::rules::{self, Linted, Rule, RuleFault};
+use crate::rules::{self, Linted, Rule, RuleFault, bounds};
 use crate::schema;
 use cedar_policy::{PolicySet, Schema};
 use counterfoil_core::digest::Digest;
@@ -36,7 +36,7 @@ impl Bundle {
         let schema_digest = Digest::of(&json::canonical(&schema_document));
         let schema = Schema::from_json_value(schema_document)
             .map_err(|error| vec![LintError::text("registry", error.to_string())])?;
-        let Linted { rules, policies } = rules::load(rules_text, &registry, &schema)?;
+        let Linted { rules, policies } = bounds::with_room(|| rules::load(rules_text, &registry, &schema))?;
 
         let registry_digest = Digest::of(registry_text.as_bytes());
         Ok(Self {

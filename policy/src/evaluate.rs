@@ -11,7 +11,7 @@ use crate::bundle::Bundle;
 use crate::facts::{BaseVerdict, Facts};
 use crate::noun::NounValue;
 use crate::registry::Tool;
-use crate::rules::Effect;
+use crate::rules::{Effect, bounds};
 use cedar_policy::{Authorizer, Decision};
 use counterfoil_core::id::RuleId;
 use counterfoil_core::statement::{Reason, Verdict};
@@ -45,7 +45,9 @@ struct PolicyError;
 
 pub fn evaluate(bundle: &Bundle, facts: &Facts) -> Judgement {
     match facts.unclassified {
-        None => ask(bundle, facts).unwrap_or_else(|PolicyError| Judgement::error()),
+        None => {
+            bounds::with_room_to_judge(|| ask(bundle, facts)).unwrap_or_else(|PolicyError| Judgement::error())
+        }
         Some(reason @ (Reason::NoSuchTool | Reason::NotBindable | Reason::Malformed)) => {
             Judgement::without_rule(Verdict::Deny, reason)
         }

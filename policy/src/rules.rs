@@ -11,6 +11,7 @@
 //!     @id("notes-delete") @verdict("STEP_UP")
 //!     forbid (principal, action == Gw::Action::"notes.delete", resource);
 
+pub(crate) mod bounds;
 mod deadline;
 mod expression;
 mod lint;
@@ -39,6 +40,8 @@ pub enum RuleFault {
     DuplicateId,
     #[error("more than {MAX_RULES} rules")]
     TooMany,
+    #[error("more than {} operators and brackets; write two rules", bounds::MAX_OPERATORS)]
+    TooDeep,
     #[error("a template is no rule; write the principal and the resource")]
     Template,
     #[error("annotation `@{0}` is none of @id, @verdict, @note")]
@@ -157,6 +160,9 @@ fn parse(text: &str) -> Result<Vec<Policy>, Vec<LintError>> {
     if text.len() > MAX_DOCUMENT {
         let what = format!("larger than {MAX_DOCUMENT} bytes");
         return Err(refuse(RuleFault::Syntax(what)));
+    }
+    if let Some(rule) = bounds::too_deep(text) {
+        return Err(vec![LintError::rule(&format!("rule {rule}"), RuleFault::TooDeep)]);
     }
     let set = PolicySet::from_str(text).map_err(|error| refuse(RuleFault::Syntax(error.to_string())))?;
     if set.num_of_templates() > 0 {

@@ -32,7 +32,7 @@ const REACHING_OUT: &[&str] = &[
 ];
 
 const DEPENDENCIES: &[&str] =
-    &["cedar-policy", "counterfoil-core", "serde", "serde_json", "thiserror", "toml", "toml_edit"];
+    &["cedar-policy", "counterfoil-core", "serde", "serde_json", "stacker", "thiserror", "toml", "toml_edit"];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
