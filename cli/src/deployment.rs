@@ -16,6 +16,7 @@ pub mod ports;
 pub mod project;
 pub mod providers;
 pub mod publishing;
+pub mod rotation;
 pub mod services;
 pub mod source;
 pub mod standing;
@@ -89,3 +90,6 @@ impl Folder {
         self.0.join("rules.cedar")
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,7 +28,8 @@ pub fn ready_to_paste(access: &Access<'_>) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{host}: {place}\n");
         for line in paste.lines() {
-            let _ = writeln!(text, "    {line}");
+            let indent = if line.is_empty() { "" } else { "    " };
+            let _ = writeln!(text, "{indent}{line}");
         }
         text.push('\n');
     }

@@ -8,6 +8,8 @@ mod demo;
 mod deployment;
 mod disclosure;
 mod hosts;
+mod ledger;
+mod log;
 mod provider;
 
 use std::process::ExitCode;

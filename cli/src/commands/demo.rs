@@ -30,6 +30,7 @@ pub struct Arguments {
 }
 
 pub async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    crate::log::to_standard_error();
     // Removed when the value is dropped; a folder that was named is kept.
     let temporary = tempfile::Builder::new().prefix("counterfoil-demo-").tempdir()?;
     let kept = arguments.dir.is_some();

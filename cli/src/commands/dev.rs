@@ -30,6 +30,7 @@ pub struct Arguments {
 }
 
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
+    crate::log::to_standard_error();
     let folder = Folder::open(&arguments.dir)?;
     let source = match &arguments.config {
         Some(path) => Source::from_file(path)?,

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use anyhow::bail;
 use counterfoil_core::id::{AgentId, KeyId};
-use counterfoil_core::key::{Capability, Decision, KeyPurpose, Purpose, Thumbprint};
+use counterfoil_core::key::{Capability, Decision, Purpose, Thumbprint};
 use counterfoil_core::time::Timestamp;
 use counterfoil_gateway::Config as GatewayConfig;
-use counterfoil_jwks::{PublishedKey, Store, file, possession};
+use counterfoil_jwks::PublishedKey;
 
-use crate::clock;
 use crate::deployment::Folder;
 use crate::deployment::founding::{OPERATOR, evidence_store, gateway_store};
 use crate::deployment::opened::Opened;
+use crate::deployment::rotation::replace;
 
 #[derive(clap::Subcommand)]
 pub enum Command {
@@ -101,33 +101,14 @@ async fn rotate(folder: &Folder, purpose: Purpose) -> anyhow::Result<()> {
     let opened = Opened::open(folder).await?;
     let mut store = gateway_store(folder, config.mode)?;
     let (old, new) = match purpose {
-        Purpose::Decision => replace::<Decision>(&mut store, folder, &opened).await?,
-        Purpose::Capability => replace::<Capability>(&mut store, folder, &opened).await?,
+        Purpose::Decision => replace::<Decision>(&mut store, folder, &opened.record, &opened.setup).await?,
+        Purpose::Capability => {
+            replace::<Capability>(&mut store, folder, &opened.record, &opened.setup).await?
+        }
         other => bail!("a {other} key is not replaced this way"),
     };
     println!("{purpose} key {old} is replaced by {new}; the old public half stays published");
     Ok(())
-}
-
-/// In an order that can stop anywhere and be run again: sealed, introduced, in use, the old one retired.
-async fn replace<P: KeyPurpose>(
-    store: &mut Store,
-    folder: &Folder,
-    opened: &Opened,
-) -> anyhow::Result<(Thumbprint, Thumbprint)> {
-    let project = opened.record.id;
-    let old = store.signing_key::<P>()?.kid().clone();
-    let new = store.stage::<P>(clock::now())?;
-    let proof = possession::prove(&new, project);
-    opened.setup.introduce_gateway_key(project, P::PURPOSE, new.public(), proof, OPERATOR).await?;
-    if P::PURPOSE == Purpose::Decision {
-        // A service token names the decision keys that may record with it.
-        let token = opened.setup.create_service_token(&[project], &[new.kid().clone()]).await?;
-        file::replace(&folder.service_token(), format!("{}\n", token.secret.reveal()).as_bytes())?;
-    }
-    store.promote::<P>(clock::now())?;
-    opened.setup.retire_key(project, &old, OPERATOR).await?;
-    Ok((old, new.kid().clone()))
 }
 
 async fn revoke(folder: &Folder, key: &str, compromised_since: Option<Timestamp>) -> anyhow::Result<()> {

@@ -85,7 +85,7 @@ fn test(cases_file: &Path, files: &BundleFiles) -> anyhow::Result<ExitCode> {
     let bundle = compile(files)?;
     let report = cases::run(&bundle, &read(cases_file)?, clock::now());
     let report = report.map_err(|error| complain(cases_file, &[error]))?;
-    print!("{report}");
+    println!("{report}");
     Ok(if report.passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -1,4 +1,5 @@
-//! `counterfoil verify <receipt.json> --trust <jwks.json>`: one receipt, offline.
+//! `counterfoil verify <receipt.json> --trust <jwks.json>`: one receipt, offline; with `--dump <file>` instead of a
+//! receipt, the whole ledger in a plain pg_dump.
 //!
 //! Exit codes: 0 VERIFIED, 40 BROKEN, 50 UNPINNED, 2 when a file cannot be read. Verified never
 //! means allowed: the verdict stands on a line of its own.
@@ -12,6 +13,9 @@ use counterfoil_core::receipt::{Refusal, RefusalClass, Trust, Verified, verify};
 use counterfoil_core::statement::Statement;
 use serde_json::{Value, json};
 
+use crate::ledger::dump::Dump;
+use crate::ledger::{self, Pins, Report, Stored};
+
 const BROKEN: u8 = 40;
 const UNPINNED: u8 = 50;
 const USAGE: u8 = 2;
@@ -22,7 +26,16 @@ const LARGEST_FILE: u64 = 4 << 20;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The receipt, as /v1/receipts/<seq> gives it
-    receipt: PathBuf,
+    #[arg(required_unless_present = "dump")]
+    receipt: Option<PathBuf>,
+
+    /// A plain pg_dump: recompute the pinned issuer's whole ledger instead of one receipt
+    #[arg(long, conflicts_with = "receipt")]
+    dump: Option<PathBuf>,
+
+    /// With --dump: a checkpoint that you kept, which the record must pass through. May be given more than once
+    #[arg(long, requires = "dump")]
+    held: Vec<PathBuf>,
 
     /// The keys that you pinned: a JWKS with iss, decision and log keys
     #[arg(long)]
@@ -34,7 +47,30 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> ExitCode {
-    let (receipt, trust) = match (read(&arguments.receipt), trust(&arguments.trust)) {
+    match (&arguments.receipt, &arguments.dump) {
+        (_, Some(dump)) => ledger_in(dump, arguments).unwrap_or_else(|error| {
+            eprintln!("counterfoil: {error:#}");
+            ExitCode::from(USAGE)
+        }),
+        (Some(receipt), None) => one_receipt(receipt, arguments),
+        (None, None) => ExitCode::from(USAGE),
+    }
+}
+
+/// The same audit as fsck's, on rows that a dump holds.
+fn ledger_in(dump: &Path, arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let pins = Pins::read(Some(&arguments.trust), &arguments.held)?;
+    let mut dump = Dump::open(dump)?;
+    let mut report = Report::default();
+    for project in dump.projects()?.iter().filter(|row| pins.are_of(row)) {
+        let found = ledger::audit(&mut dump, project, &pins)?;
+        report.add(project, &pins, found);
+    }
+    Ok(report.finish(arguments.json))
+}
+
+fn one_receipt(receipt: &Path, arguments: &Arguments) -> ExitCode {
+    let (receipt, trust) = match (read(receipt), trust(&arguments.trust)) {
         (Ok(receipt), Ok(trust)) => (receipt, trust),
         (Err(complaint), _) | (_, Err(complaint)) => {
             eprintln!("counterfoil: {complaint}");

@@ -35,6 +35,12 @@ impl Setup {
         self.change_key(project, change, behalf).await
     }
 
+    /// Whether a key counts now: introduced, and neither retired nor revoked. A rotation that was interrupted asks.
+    pub async fn key_counts(&self, project: ProjectId, kid: &Thumbprint) -> Result<bool, SetupError> {
+        let rows = self.keys(project).await?;
+        Ok(rows.iter().any(|row| row.key.thumbprint() == *kid && row.ended_at.is_none()))
+    }
+
     /// From this entry on the key signs nothing new; what it signed before stands.
     pub async fn retire_key(
         &self,
