@@ -14,8 +14,10 @@ const STACK: usize = 512 * 1024;
 const YES: &str = "context.tool == \"t\"";
 const NO: &str = "context.tool == \"u\"";
 
+type Nesting = fn(usize) -> String;
+
 /// True conditions that nest `n` levels, and the operators and brackets that one level takes.
-const NESTINGS: [(fn(usize) -> String, usize); 6] = [
+const NESTINGS: [(Nesting, usize); 6] = [
     (|n| format!("{}{YES}{}", "(".repeat(n), ")".repeat(n)), 2),
     (|n| format!("{}{YES}{}", "!(!(".repeat(n), "))".repeat(n)), 6),
     (|n| vec![YES; n + 1].join(" && "), 5),

@@ -195,6 +195,7 @@ def unloadable():
         "verdict_on_a_permit": rule("only on a forbid", PERMIT.replace("permit", '@verdict("STEP_UP") permit')),
         "rule_without_id": rule("nobody could name it", FORBID.replace('@id("secrets")', ""), "rules: rule 1"),
         "rule_id_twice": rule("nobody could name it", FORBID + FORBID, "rules: secrets"),
+        "too_deep": rule("the parser recurses", FORBID.replace(";", f" when {{ {'(' * 126}true{')' * 126} }};"), "rules: rule 1"),
         "template": rule("the principal is open", PERMIT.replace("principal,", "principal == ?principal,"), "rules: whole file"),
         "integer_2_53": rule("no canonical bytes", FORBID.replace(";", " when { context.args has n && context.args.n == 9007199254740992 };"), "rules: secrets"),
         "action_that_no_tool_has": rule("unknown to the registry", PERMIT.replace("notes.update", "notes.delete")),
