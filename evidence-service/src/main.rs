@@ -1,6 +1,6 @@
 //! `counterfoil-evidence`: the evidence service as a program.
 //!
-//!     counterfoil-evidence --config evidence.toml
+//!     counterfoil-evidence evidence.toml
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use tracing_subscriber::EnvFilter;
 #[command(version)]
 struct Arguments {
     /// The configuration file.
-    #[arg(long, env = "COUNTERFOIL_EVIDENCE_CONFIG")]
+    #[arg(env = "COUNTERFOIL_EVIDENCE_CONFIG")]
     config: PathBuf,
 }
 
