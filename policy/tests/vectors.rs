@@ -9,111 +9,124 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
-/// One case; a member that is not here, or a kind, is a failure.
+/// A kind or a member that is not here is a failure.
 #[derive(Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(tag = "kind", rename_all = "lowercase")]
 enum Case {
-    Bundle {
-        about: String,
-        registry: String,
-        rules: String,
-        schema: Value,
-        rule_trees: Vec<Value>,
-        document: Value,
-        digest: Digest,
-    },
-    Classification {
-        about: String,
-        registry: String,
-        provider: String,
-        tool: String,
-        listed: Value,
-        arguments: Value,
-        pin: Digest,
-        held: Option<Reason>,
-        action: Option<String>,
-        nouns: Vec<Value>,
-        shape: Shape,
-    },
-    Judgement {
-        about: String,
-        registry: String,
-        rules: String,
-        facts: Value,
-        facts_digest: Digest,
-        verdict: Verdict,
-        reason: Reason,
-        named: Vec<String>,
-    },
-    Unloadable {
-        refused_because: String,
-        registry: String,
-        rules: String,
-        place: String,
-    },
+    Bundle(BundleCase),
+    Classification(ClassificationCase),
+    Judgement(JudgementCase),
+    Unloadable(UnloadableCase),
 }
 
-fn run(case: Case) {
-    match case {
-        Case::Bundle { about, registry, rules, schema, rule_trees, document, digest } => {
-            let bundle = Bundle::compile(&registry, &rules).expect("good bundle");
-            assert_eq!(document["schema"], json!(Digest::of(&canonical(&schema))));
-            assert_eq!(document["registry"], json!(bundle.registry_digest()));
-            for (rule, tree) in bundle.rules().iter().zip(&rule_trees) {
-                assert_eq!(json!(rule.id()), tree["id"]);
-                assert_eq!(rule.digest(), Digest::of(&canonical(&tree["tree"])), "{}", rule.id());
-            }
-            assert_eq!(Digest::of(&canonical(&document)), digest);
-            assert_eq!(bundle.digest(), digest, "{about}");
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BundleCase {
+    about: String,
+    registry: String,
+    rules: String,
+    schema: Value,
+    rule_trees: Vec<Value>,
+    document: Value,
+    digest: Digest,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClassificationCase {
+    about: String,
+    registry: String,
+    provider: String,
+    tool: String,
+    listed: Value,
+    arguments: Value,
+    pin: Digest,
+    held: Option<Reason>,
+    action: Option<String>,
+    nouns: Vec<Value>,
+    shape: Shape,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JudgementCase {
+    about: String,
+    registry: String,
+    rules: String,
+    facts: Value,
+    facts_digest: Digest,
+    verdict: Verdict,
+    reason: Reason,
+    named: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnloadableCase {
+    refused_because: String,
+    registry: String,
+    rules: String,
+    place: String,
+}
+
+impl BundleCase {
+    fn run(self) {
+        let bundle = Bundle::compile(&self.registry, &self.rules).expect("good bundle");
+        assert_eq!(self.document["schema"], json!(Digest::of(&canonical(&self.schema))));
+        assert_eq!(self.document["registry"], json!(bundle.registry_digest()));
+        for (rule, tree) in bundle.rules().iter().zip(&self.rule_trees) {
+            assert_eq!(json!(rule.id()), tree["id"]);
+            assert_eq!(rule.digest(), Digest::of(&canonical(&tree["tree"])), "{}", rule.id());
         }
-        Case::Classification {
-            about,
-            registry,
-            provider,
-            tool,
-            listed,
-            arguments,
-            pin,
-            held,
-            action,
-            nouns,
-            shape,
-        } => {
-            let registry = Registry::parse(&registry).expect("good registry");
-            let listed = Listed::read(&listed);
-            let call = Call { provider: &provider, tool: &tool, listed: &listed, arguments: &arguments };
-            let classification = classify(&registry, &call);
-            let why = match &classification {
-                Classification::Classified { .. } => None,
-                Classification::Held { why, .. } => Some(why.reason()),
-            };
-            let found: Vec<Value> = classification
-                .nouns()
-                .iter()
-                .map(|n| json!({ "type": n.kind().noun_type(), "value": n.value() }))
-                .collect();
-            assert_eq!(why, held, "{about}");
-            assert_eq!(classification.pin(), pin);
-            assert_eq!(classification.known().map(|known| known.action()), action);
-            assert_eq!(found, nouns);
-            assert_eq!(classification.shape(), shape);
-        }
-        Case::Judgement { about, registry, rules, facts, facts_digest, verdict, reason, named } => {
-            let bundle = Bundle::compile(&registry, &rules).expect("good bundle");
-            let facts = Facts::parse(facts.to_string().as_bytes()).expect("good facts");
-            assert_eq!(facts.digest(), facts_digest);
-            let judgement = evaluate(&bundle, &facts);
-            assert_eq!((judgement.verdict, judgement.reason), (verdict, reason), "{about}");
-            let rules: Vec<&str> = judgement.rules.iter().map(|rule| rule.as_str()).collect();
-            assert_eq!(rules, named);
-        }
-        Case::Unloadable { refused_because, registry, rules, place } => {
-            let Err(errors) = Bundle::compile(&registry, &rules) else {
-                panic!("loaded, although: {refused_because}");
-            };
-            assert!(!errors.is_empty());
-            assert!(errors.iter().all(|error| error.place() == place), "{place}: {errors:?}");
-        }
+        assert_eq!(Digest::of(&canonical(&self.document)), self.digest);
+        assert_eq!(bundle.digest(), self.digest, "{}", self.about);
+    }
+}
+
+impl ClassificationCase {
+    fn run(self) {
+        let registry = Registry::parse(&self.registry).expect("good registry");
+        let call = Call {
+            provider: &self.provider,
+            tool: &self.tool,
+            listed: &Listed::read(&self.listed),
+            arguments: &self.arguments,
+        };
+        let found = classify(&registry, &call);
+        let held = match &found {
+            Classification::Classified { .. } => None,
+            Classification::Held { why, .. } => Some(why.reason()),
+        };
+        let nouns = found.nouns().iter();
+        let nouns: Vec<Value> =
+            nouns.map(|n| json!({ "type": n.kind().noun_type(), "value": n.value() })).collect();
+        assert_eq!(held, self.held, "{}", self.about);
+        assert_eq!(found.pin(), self.pin);
+        assert_eq!(found.known().map(|known| known.action()), self.action);
+        assert_eq!(nouns, self.nouns);
+        assert_eq!(found.shape(), self.shape);
+    }
+}
+
+impl JudgementCase {
+    fn run(self) {
+        let bundle = Bundle::compile(&self.registry, &self.rules).expect("good bundle");
+        let facts = Facts::parse(self.facts.to_string().as_bytes()).expect("good facts");
+        assert_eq!(facts.digest(), self.facts_digest);
+        let found = evaluate(&bundle, &facts);
+        assert_eq!((found.verdict, found.reason), (self.verdict, self.reason), "{}", self.about);
+        let named: Vec<&str> = found.rules.iter().map(|rule| rule.as_str()).collect();
+        assert_eq!(named, self.named);
+    }
+}
+
+impl UnloadableCase {
+    fn run(self) {
+        let Err(errors) = Bundle::compile(&self.registry, &self.rules) else {
+            panic!("loaded, although: {}", self.refused_because);
+        };
+        assert!(!errors.is_empty());
+        assert!(errors.iter().all(|error| error.place() == self.place), "{errors:?}");
     }
 }
 
@@ -124,11 +137,17 @@ fn every_published_case_comes_out_as_it_says() {
     let mut count = 0;
     for entry in fs::read_dir(folder).expect("docs/vectors/policy is there") {
         let path = entry.expect("an entry").path();
-        if path.extension().is_some_and(|e| e == "json") {
-            count += 1;
-            println!("{}", path.display());
-            let text = fs::read(&path).expect("a case");
-            run(serde_json::from_slice(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display())));
+        if path.extension().is_none_or(|e| e != "json") {
+            continue;
+        }
+        count += 1;
+        println!("{}", path.display());
+        let text = fs::read(&path).expect("a case");
+        match serde_json::from_slice(&text).expect("a case of a known kind") {
+            Case::Bundle(case) => case.run(),
+            Case::Classification(case) => case.run(),
+            Case::Judgement(case) => case.run(),
+            Case::Unloadable(case) => case.run(),
         }
     }
     assert!(count >= 60, "only {count} cases");
