@@ -3,6 +3,8 @@
 mod demo;
 mod demo_provider;
 mod dev;
+mod export;
+mod fsck;
 mod init;
 mod keys;
 mod policy;
@@ -37,6 +39,11 @@ enum Command {
     /// Test, check, pin and publish registry and rules
     #[command(subcommand)]
     Policy(policy::Command),
+    /// Recompute every ledger of a database from its signed bodies; changes nothing
+    Fsck(fsck::Arguments),
+    /// Copy a project's record to keep it
+    #[command(subcommand)]
+    Export(export::Command),
     /// The provider of the demo
     #[command(hide = true)]
     DemoProvider(demo_provider::Arguments),
@@ -52,6 +59,8 @@ impl Program {
             Command::Verify(arguments) => Ok(verify::run(&arguments)),
             Command::Keys(command) => done(keys::run(command).await),
             Command::Policy(command) => policy::run(command).await,
+            Command::Fsck(arguments) => fsck::run(arguments).await,
+            Command::Export(command) => done(export::run(command).await),
             Command::DemoProvider(arguments) => done(demo_provider::run(arguments).await),
         }
     }

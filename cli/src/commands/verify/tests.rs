@@ -37,7 +37,7 @@ fn answer(case: &Value) -> ExitCode {
         Some(set) => fs::write(&trust, serde_json::to_vec(set).unwrap()).unwrap(),
         None => drop(fs::copy(vectors().join("jwks.json"), &trust).unwrap()),
     }
-    run(&Arguments { receipt, trust, json: true })
+    run(&Arguments { receipt: Some(receipt), trust, dump: None, held: Vec::new(), json: true })
 }
 
 #[test]
@@ -82,7 +82,14 @@ fn a_file_that_cannot_be_read_is_a_mistake_of_usage() {
     fs::write(&no_key_set, "{}").unwrap();
 
     for (receipt, trust) in [(&missing, &good), (&good, &missing), (&good, &no_key_set)] {
-        let code = run(&Arguments { receipt: receipt.clone(), trust: trust.clone(), json: false });
+        let arguments = Arguments {
+            receipt: Some(receipt.clone()),
+            trust: trust.clone(),
+            dump: None,
+            held: Vec::new(),
+            json: false,
+        };
+        let code = run(&arguments);
         assert_eq!(code, ExitCode::from(USAGE));
     }
 }
