@@ -21,7 +21,8 @@ mod stored;
 
 pub use broken::{Broken, Fault, Place};
 pub use stored::{
-    StoredCheckpoint, StoredColumns, StoredDocument, StoredEntry, StoredHead, StoredKey, StoredTombstone,
+    StoredCheckpoint, StoredColumns, StoredDocument, StoredEntry, StoredHead, StoredKey, StoredProject,
+    StoredTombstone,
 };
 
 use crate::digest::{Digest, hex};

@@ -17,6 +17,7 @@ pub struct Broken {
 /// A row and a column.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Place {
+    Project { column: &'static str },
     Entry { seq: i64, column: &'static str },
     Checkpoint { size: i64, column: &'static str },
     Head { column: &'static str },
@@ -115,6 +116,7 @@ impl Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Project { column } => write!(f, "project, column {column}"),
             Self::Entry { seq, column } => write!(f, "entry {seq}, column {column}"),
             Self::Checkpoint { size, column } => write!(f, "checkpoint of size {size}, column {column}"),
             Self::Head { column } => write!(f, "head, column {column}"),

@@ -1,6 +1,28 @@
 //! Rows as they stand in a database or a dump, nothing in them believed.
 
+use super::broken::{Broken, Place};
+use super::keys::signed;
+use crate::issuer::Issuer;
 use uuid::Uuid;
+
+/// What the row of `projects` says of the identity, and the number of the slot that leads to the project.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredProject<'a> {
+    pub issuer: &'a str,
+    pub slot: i64,
+    pub public_id: &'a str,
+}
+
+impl StoredProject<'_> {
+    /// The identity, if the columns agree on it.
+    pub fn identity(&self) -> Result<Issuer, Broken> {
+        let at = |column| Place::Project { column };
+        let issuer: Issuer = self.issuer.parse().map_err(|error| at("issuer").unreadable(error))?;
+        at("slot").same(self.slot, signed(issuer.slot()))?;
+        at("public_id").same(self.public_id, issuer.public_id().to_string().as_str())?;
+        Ok(issuer)
+    }
+}
 
 /// One row of `entries`.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use super::rows::{EntryRow, Rows};
 use super::{spoilt_at, two_days};
-use crate::audit::{Broken, Fault, Place, StoredTombstone};
+use crate::audit::{Broken, Fault, Place, StoredProject, StoredTombstone};
 use crate::digest::Digest;
 use uuid::Uuid;
 
@@ -305,4 +305,17 @@ fn a_tombstone_without_its_entry_is_named() {
     let mut rows = two_days().rows;
     rows.tombstones.push(StoredTombstone { seq: 12, first: 5, last: 8 });
     assert_eq!(spoilt_at(&rows), Place::Tombstone { seq: 12, column: "seq" });
+}
+
+#[test]
+fn a_project_row_that_names_another_slot_is_named() {
+    let honest = StoredProject { issuer: "https://gw.example/p/7-k3m9q2v8", slot: 7, public_id: "k3m9q2v8" };
+    assert!(honest.identity().is_ok());
+    let column = |row: StoredProject<'_>| row.identity().expect_err("does not agree").place;
+    assert_eq!(column(StoredProject { slot: 8, ..honest }), Place::Project { column: "slot" });
+    assert_eq!(
+        column(StoredProject { public_id: "k3m9q2v9", ..honest }),
+        Place::Project { column: "public_id" }
+    );
+    assert_eq!(column(StoredProject { issuer: "gw.example", ..honest }), Place::Project { column: "issuer" });
 }
