@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{Pins, ProjectRow};
 
-pub const BROKEN: u8 = 40;
-pub const UNPINNED: u8 = 50;
+const BROKEN: u8 = 40;
+const UNPINNED: u8 = 50;
 
 /// One ledger after another.
 #[derive(Default)]
