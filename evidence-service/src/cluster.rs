@@ -51,6 +51,14 @@ pub struct Cluster {
     binaries: Binaries,
     identity: Identity,
     data: PathBuf,
+    lasting: Lasting,
+}
+
+/// Whether the data outlives the process.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Lasting {
+    Kept,
+    ThrownAway,
 }
 
 /// A running cluster. Dropping it stops it.
@@ -78,10 +86,22 @@ impl Cluster {
         let folder = folder.canonicalize().map_err(at(folder))?;
         let identity = Identity::of_this_process()?;
         let data = identity.data_folder(&folder);
-        let cluster = Self { binaries: binaries.clone(), identity, data };
+        let cluster = Self { binaries: binaries.clone(), identity, data, lasting: Lasting::Kept };
         if !cluster.data.join("PG_VERSION").exists() {
             cluster.initialise()?;
         }
+        Ok(cluster)
+    }
+
+    /// A fresh cluster for tests: its data goes when it is stopped, or when the process ends; only
+    /// [`Running::stop_immediately`] keeps it, for another start.
+    pub fn throw_away(binaries: &Binaries) -> Result<Self, ClusterError> {
+        let identity = Identity::of_this_process()?;
+        let parent = Path::new("/var/tmp");
+        let data =
+            tempfile::Builder::new().prefix("cf-pg-data-").tempdir_in(parent).map_err(at(parent))?.keep();
+        let cluster = Self { binaries: binaries.clone(), identity, data, lasting: Lasting::ThrownAway };
+        cluster.initialise()?;
         Ok(cluster)
     }
 
@@ -141,13 +161,14 @@ impl Cluster {
     /// this process also closes that pipe, so no cluster outlives its owner.
     fn spawn_keeper(&self, socket: &Path, settings: &[(&str, &str)]) -> Result<Child, ClusterError> {
         const KEEP: &str = r#"
-            socket=$1; shift
+            socket=$1; data=$2; shift 2
             "$@" </dev/null &
             pid=$!
             read -r how
             kill -s "${how:-INT}" "$pid" 2>/dev/null
             wait "$pid"
             rm -rf "$socket"
+            if [ -n "$data" ] && [ "$how" != QUIT ]; then rm -rf "$data"; fi
         "#;
         let log = std::fs::OpenOptions::new()
             .create(true)
@@ -156,7 +177,15 @@ impl Cluster {
             .map_err(at(&self.log()))?;
         let errors = log.try_clone().map_err(at(&self.log()))?;
         let mut keeper = Command::new("/bin/sh");
-        keeper.args(["-c", KEEP, "keeper"]).arg(socket).arg(self.binaries.program("postgres"));
+        let thrown_away = match self.lasting {
+            Lasting::Kept => Path::new(""),
+            Lasting::ThrownAway => &self.data,
+        };
+        keeper
+            .args(["-c", KEEP, "keeper"])
+            .arg(socket)
+            .arg(thrown_away)
+            .arg(self.binaries.program("postgres"));
         keeper.arg("-D").arg(&self.data).arg("-k").arg(socket).args(["-p", &PORT.to_string()]);
         keeper.args(["-c", "listen_addresses=", "-c", "max_connections=100"]);
         for (name, value) in settings {
