@@ -9,10 +9,11 @@ use counterfoil_core::note::vkey;
 use counterfoil_core::receipt::Trust;
 use counterfoil_policy::Bundle;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 pub struct Control {
     pub snapshot: Snapshot,
-    pub bundle: Bundle,
+    pub bundle: Arc<Bundle>,
     /// What receipts of our decisions are checked with.
     pub trust: Trust,
     pub disclosure: DisclosureKey,
@@ -69,7 +70,7 @@ impl Control {
         if before.is_some_and(|before| before.snapshot.iss != snapshot.iss) {
             return Err(ControlError::OtherIssuer);
         }
-        let bundle = compile_bundle(&snapshot)?;
+        let bundle = compile_bundle(&snapshot, before)?;
         let (log_keys, trusted) = pinned_log_keys(&snapshot, pinned_log, before)?;
         let keys = trusted.into_iter().chain(own.iter().cloned()).collect();
         let trust =
@@ -84,18 +85,25 @@ impl Control {
     }
 }
 
-fn compile_bundle(snapshot: &Snapshot) -> Result<Bundle, ControlError> {
-    let (registry, rules) = match &snapshot.documents {
-        Some(documents) => (documents.registry.as_str(), documents.rules.as_str()),
-        None => (EMPTY_REGISTRY, ""),
+/// Compiling takes seconds where there are hundreds of rules and tools, and most snapshots change neither: a kill must
+/// not wait for it.
+fn compile_bundle(snapshot: &Snapshot, before: Option<&Control>) -> Result<Arc<Bundle>, ControlError> {
+    let unchanged = before.filter(|before| before.snapshot.documents == snapshot.documents);
+    let bundle = match (unchanged, &snapshot.documents) {
+        (Some(before), _) => before.bundle.clone(),
+        (None, Some(documents)) => compiled(&documents.registry, &documents.rules)?,
+        (None, None) => compiled(EMPTY_REGISTRY, "")?,
     };
-    let bundle =
-        Bundle::compile(registry, rules).map_err(|faults| ControlError::NotCompiled(faults.len()))?;
     match snapshot.policy {
         Some(policy) if policy != bundle.digest() => Err(ControlError::PolicyMismatch),
         None if snapshot.documents.is_some() => Err(ControlError::PolicyMismatch),
         Some(_) | None => Ok(bundle),
     }
+}
+
+fn compiled(registry: &str, rules: &str) -> Result<Arc<Bundle>, ControlError> {
+    let bundle = Bundle::compile(registry, rules);
+    bundle.map(Arc::new).map_err(|faults| ControlError::NotCompiled(faults.len()))
 }
 
 type Pinned = (BTreeSet<String>, Vec<Jwk>);
