@@ -29,7 +29,17 @@ pub enum Body {
         message: String,
         /// JSON text.
         data: Option<String>,
+        fault: Fault,
     },
+}
+
+/// What an error is about.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Fault {
+    /// The message itself: HTTP 400.
+    Message,
+    /// What it asked for, or whoever was asked: HTTP 200, since some hosts read no body of any other status.
+    Call,
 }
 
 impl Body {

@@ -97,17 +97,19 @@ impl Follower {
                 asked = self.ask(POLL) => asked,
                 () = stop.cancelled() => return,
             };
-            match asked {
-                Ok(()) => pause = FIRST_PAUSE,
-                Err(error) => {
-                    tracing::warn!(project = %self.project, %error, "control not followed");
-                    tokio::select! {
-                        () = tokio::time::sleep(pause) => {}
-                        () = stop.cancelled() => return,
-                    }
-                    pause = (pause * 2).min(LONGEST_PAUSE);
-                }
+            if let Err(error) = &asked {
+                tracing::warn!(project = %self.project, %error, "control not followed");
             }
+            // A snapshot that was refused would be offered again at once.
+            if asked.is_ok() && self.fault().is_none() {
+                pause = FIRST_PAUSE;
+                continue;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = stop.cancelled() => return,
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
@@ -128,7 +130,10 @@ impl Follower {
             Followed::Changed(snapshot) => self.hear_snapshot(*snapshot),
         };
         let mut heard = self.heard.lock().expect("no holder panics");
-        heard.asked_at = heard.asked_at.max(Some(asked_at));
+        // What a refused snapshot would have said is not known.
+        if fault.is_none() {
+            heard.asked_at = heard.asked_at.max(Some(asked_at));
+        }
         heard.fault = fault;
         Ok(())
     }
@@ -142,7 +147,7 @@ impl Follower {
                 == (unchanged.control, unchanged.floor, unchanged.generation, unchanged.killed)
         });
         match same {
-            true => self.standing_fault(),
+            true => None,
             // The version covers these four; a service that says otherwise is not to be followed.
             false => Some("control_contradicts"),
         }
@@ -174,10 +179,5 @@ impl Follower {
                 Some(error.code())
             }
         }
-    }
-
-    fn standing_fault(&self) -> Option<&'static str> {
-        let heard = self.heard.lock().expect("no holder panics");
-        heard.fault.filter(|fault| *fault != "evidence_away")
     }
 }

@@ -92,7 +92,11 @@ pub fn glance(text: &str) -> (Option<Id>, Option<String>) {
     let Ok(object) = Object::read(text) else {
         return (None, None);
     };
-    let id = object.value("id").and_then(|raw| read_id(raw).ok());
+    // Only an id that every reader reads alike is echoed.
+    let id = object
+        .value("id")
+        .filter(|raw| json::parse(raw.as_bytes(), Profile::Foreign).is_ok())
+        .and_then(|raw| read_id(raw).ok());
     let method = object.value("method").and_then(|raw| serde_json::from_str(raw).ok());
     (id, method)
 }

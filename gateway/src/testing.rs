@@ -6,6 +6,6 @@ mod ledger;
 pub mod provider;
 mod world;
 
-pub use host::{Host, call, read};
+pub use host::{Host, Reply, call, read};
 pub use ledger::Behaviour;
 pub use world::{OTHER_KEY, World};

@@ -6,7 +6,9 @@
 
 mod catalogue;
 mod connection;
+mod lines;
 mod process;
+mod waiting;
 mod wire;
 
 pub use catalogue::Catalogue;

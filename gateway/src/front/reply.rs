@@ -6,7 +6,7 @@
 //!     {"jsonrpc":"2.0","id":7,"result":{"_meta":{"dev.counterfoil/receipt":{…}},"content":[…]}}
 
 use super::refusal::Refusal;
-use crate::answer::{Answer, Body, EXECUTION, OURS, RECEIPT};
+use crate::answer::{Answer, Body, EXECUTION, Fault, OURS, RECEIPT};
 use crate::envelope::Id;
 use crate::raw::{Object, quoted};
 use axum::http::{StatusCode, header};
@@ -35,9 +35,13 @@ pub fn call(id: &Id, answer: &Answer, era: Era) -> Response {
     let receipt = answer.receipt.as_deref();
     match &answer.body {
         Body::Result(text) => result(id, &dressed(text, receipt, era)),
-        Body::Error { code, message, data } => {
+        Body::Error { code, message, data, fault } => {
             let data = with_receipt(data.clone(), receipt);
-            json(StatusCode::OK, error_text(Some(id), *code, message, data.as_deref()))
+            let status = match fault {
+                Fault::Message => StatusCode::BAD_REQUEST,
+                Fault::Call => StatusCode::OK,
+            };
+            json(status, error_text(Some(id), *code, message, data.as_deref()))
         }
     }
 }

@@ -28,7 +28,11 @@ pub async fn generation(State(house): State<Arc<House>>, Path(name): Path<String
     let Some((project, _)) = named(&house, &name) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    if !project.control.is_recent() && project.control.read_now().await.is_err() {
+    if !project.control.is_recent() {
+        // Asked again below, whatever came of it.
+        let _ = project.control.read_now().await;
+    }
+    if !project.control.is_recent() {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
     let (Some(control), Ok(now)) = (project.control.known(), project.clock.now()) else {

@@ -4,7 +4,7 @@
 //! registry, or a refusal with its reason. Both go on to be judged and recorded; neither is sent from here.
 
 use super::Unrecorded;
-use crate::answer::Body;
+use crate::answer::{Body, Fault};
 use crate::call::{Asked, Received};
 use crate::chance;
 use crate::control::Control;
@@ -144,7 +144,7 @@ fn malformed() -> Subject {
         why: Refusal::Malformed,
         tool: None,
         // The front says what is wrong with a message that it could not read.
-        tell: Body::Error { code: -32602, message: "malformed".into(), data: None },
+        tell: Body::Error { code: -32602, message: "malformed".into(), data: None, fault: Fault::Message },
     }
 }
 
@@ -153,7 +153,7 @@ fn no_such_tool(tell: Body) -> Subject {
 }
 
 fn unknown_tool(name: &str) -> Body {
-    Body::Error { code: -32602, message: format!("Unknown tool: {name}"), data: None }
+    Body::Error { code: -32602, message: format!("Unknown tool: {name}"), data: None, fault: Fault::Call }
 }
 
 fn provider_away(away: &Away) -> Body {
@@ -166,5 +166,6 @@ fn not_bindable(refused: &Unbindable) -> Body {
         code: -32602,
         message: format!("`{path}`: {reason}"),
         data: Some(json!({"path": path, "reason": reason, "hint": "send it as a string"}).to_string()),
+        fault: Fault::Message,
     }
 }

@@ -8,7 +8,7 @@
 mod outgoing;
 
 use super::{Cleared, Judged, Recorded, Subject};
-use crate::answer::{Answer, Body};
+use crate::answer::{Answer, Body, Fault};
 use crate::control::RECENT;
 use crate::house::House;
 use crate::observation::{Seen, observe};
@@ -48,7 +48,7 @@ async fn standing(recorded: &Recorded) -> Result<(), ObservationReason> {
     let control = &received.caller.project.control;
     // The commit itself showed that gen and floor stood, at some moment after its request was sent.
     let recent = recorded.acknowledged.asked_at.elapsed() <= RECENT || control.is_recent();
-    if !recent && control.read_now().await.is_err() {
+    if !recent && (control.read_now().await.is_err() || !control.is_recent()) {
         return Err(ObservationReason::TooLate);
     }
     if received.given_up.is_cancelled() {
@@ -152,5 +152,6 @@ fn relayed(error: &str) -> Body {
         code: code.unwrap_or(-32603),
         message: message.unwrap_or_else(|| "the tool provider failed".to_owned()),
         data: member("data").map(str::to_owned),
+        fault: Fault::Call,
     }
 }

@@ -192,7 +192,12 @@ async fn control(
             if state.behaviour == Behaviour::Unavailable {
                 return StatusCode::SERVICE_UNAVAILABLE.into_response();
             }
-            let snapshot = &state.snapshot;
+            let asked = query.get("project").map(String::as_str);
+            let snapshot = &state.snapshot.clone();
+            let snapshot = &match asked == Some(&snapshot.project.to_string()) {
+                true => snapshot.clone(),
+                false => of_another_project(snapshot, asked),
+            };
             if known.as_deref() != Some(&snapshot.version.to_string()) {
                 let told = Snapshot { ledger_time: now, ..snapshot.clone() };
                 return Json(told).into_response();
@@ -203,6 +208,17 @@ async fn control(
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+/// A second project that nobody has a key of.
+fn of_another_project(snapshot: &Snapshot, project: Option<&str>) -> Snapshot {
+    let other = Snapshot {
+        project: project.and_then(|id| id.parse().ok()).expect("a project"),
+        iss: "https://gw.example/p/8-k3m9q2v8".parse().expect("an issuer"),
+        credentials: Vec::new(),
+        ..snapshot.clone()
+    };
+    other.with_version()
 }
 
 fn unchanged(snapshot: &Snapshot, ledger_time: Timestamp) -> Unchanged {

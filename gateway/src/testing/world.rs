@@ -13,7 +13,6 @@ use counterfoil_jwks::{Holder, Kek, Mode, Store, secret};
 use counterfoil_policy::{Bundle, pin_of};
 use josekit::jwk::alg::ec::{EcCurve, EcKeyPair};
 use serde_json::Value;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -35,7 +34,6 @@ forbid (principal, action == Gw::Action::"notes.delete", resource);
 pub struct World {
     pub ledger: Arc<Ledger>,
     pub host: Host,
-    pub address: SocketAddr,
     pub disclosure: EcKeyPair,
     folder: TempDir,
     stop: Option<oneshot::Sender<()>>,
@@ -55,15 +53,14 @@ impl World {
         let mut config = config(&folder, evidence_url);
         change(&mut config);
         let gateway = Gateway::bind(config).await.expect("a gateway");
-        let address = gateway.local_addr();
+        let host = Host::new(gateway.local_addr());
         let (stop, stopped) = oneshot::channel();
         let running = tokio::spawn(async move {
             let shutdown = async { stopped.await.unwrap_or(()) };
             gateway.run(shutdown).await.expect("a good end");
         });
-        let host = Host::new(address);
         host.wait_until_ready().await;
-        Self { ledger, host, address, disclosure, folder, stop: Some(stop), running: Some(running) }
+        Self { ledger, host, disclosure, folder, stop: Some(stop), running: Some(running) }
     }
 
     /// What the provider saw: one line a call.
