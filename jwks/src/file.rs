@@ -1,6 +1,6 @@
 //! Files that hold secrets: read only when nobody else may, written whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -30,37 +30,24 @@ pub fn read_private(path: &Path) -> Result<Zeroizing<Vec<u8>>, FileError> {
     let metadata = file.metadata().map_err(|source| io_error(path, source))?;
     let mode = metadata.permissions().mode() & 0o7777;
     if mode & !0o600 != 0 {
-        return Err(FileError::TooOpen {
-            path: path.to_owned(),
-            mode,
-        });
+        return Err(FileError::TooOpen { path: path.to_owned(), mode });
     }
 
     let mut bytes = Zeroizing::new(Vec::new());
-    file.take(MOST_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|source| io_error(path, source))?;
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|source| io_error(path, source))?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Err(FileError::TooLarge {
-            path: path.to_owned(),
-        });
+        return Err(FileError::TooLarge { path: path.to_owned() });
     }
     Ok(bytes)
 }
 
 /// Writes a new file with mode 0600 and refuses to replace one.
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let opened = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path);
+    let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let mut file = match opened {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            return Err(FileError::Exists {
-                path: path.to_owned(),
-            });
+            return Err(FileError::Exists { path: path.to_owned() });
         }
         Err(source) => return Err(io_error(path, source)),
     };
@@ -112,13 +99,6 @@ pub fn lock(path: &Path) -> Result<File, FileError> {
     Ok(lock)
 }
 
-pub fn exists(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok()
-}
-
 fn io_error(path: &Path, source: io::Error) -> FileError {
-    FileError::Io {
-        path: path.to_owned(),
-        source,
-    }
+    FileError::Io { path: path.to_owned(), source }
 }

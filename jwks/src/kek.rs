@@ -84,12 +84,7 @@ impl Kek {
     pub fn id(&self) -> String {
         let key = hmac::Key::new(hmac::HMAC_SHA256, self.0.as_slice());
         let tag = hmac::sign(&key, b"counterfoil/kek-id/v1");
-        let digits: String = tag
-            .as_ref()
-            .iter()
-            .take(4)
-            .map(|b| format!("{b:02x}"))
-            .collect();
+        let digits: String = tag.as_ref().iter().take(4).map(|b| format!("{b:02x}")).collect();
         format!("k-{digits}")
     }
 
@@ -158,14 +153,8 @@ mod tests {
 
         let again = Kek::mint().unwrap().write_new(&path);
 
-        assert!(matches!(
-            again,
-            Err(KekError::File(FileError::Exists { .. }))
-        ));
-        assert_eq!(
-            fs::metadata(&path).unwrap().permissions().mode() & 0o7777,
-            0o600
-        );
+        assert!(matches!(again, Err(KekError::File(FileError::Exists { .. }))));
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
         assert_eq!(Kek::from_file(&path).unwrap().id(), kek.id());
     }
 
@@ -176,30 +165,18 @@ mod tests {
         Kek::mint().unwrap().write_new(&path).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
 
-        assert!(matches!(
-            Kek::from_file(&path),
-            Err(KekError::File(FileError::TooOpen { .. }))
-        ));
+        assert!(matches!(Kek::from_file(&path), Err(KekError::File(FileError::TooOpen { .. }))));
     }
 
     #[test]
     fn a_key_of_another_length_or_alphabet_is_refused_without_being_repeated() {
-        for text in [
-            "",
-            "00",
-            &"0".repeat(63),
-            &"0".repeat(65),
-            &"0".repeat(66),
-            &"zz".repeat(32),
-            &"é".repeat(32),
-        ] {
+        for text in
+            ["", "00", &"0".repeat(63), &"0".repeat(65), &"0".repeat(66), &"zz".repeat(32), &"é".repeat(32)]
+        {
             let refused = Kek::from_hex(text, "the test").unwrap_err().to_string();
 
             assert!(refused.contains("the test"), "{refused}");
-            assert!(
-                text.is_empty() || !refused.contains(text) || text == "00",
-                "{refused}"
-            );
+            assert!(text.is_empty() || !refused.contains(text) || text == "00", "{refused}");
         }
     }
 
@@ -207,11 +184,7 @@ mod tests {
     fn a_missing_variable_is_named() {
         let refused = Kek::from_environment("COUNTERFOIL_KEK_THAT_NOBODY_SETS").unwrap_err();
 
-        assert!(
-            refused
-                .to_string()
-                .contains("COUNTERFOIL_KEK_THAT_NOBODY_SETS")
-        );
+        assert!(refused.to_string().contains("COUNTERFOIL_KEK_THAT_NOBODY_SETS"));
     }
 
     #[test]

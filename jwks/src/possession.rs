@@ -15,14 +15,9 @@ pub fn prove<P: KeyPurpose>(new: &SigningKey<P>, project: ProjectId) -> [u8; 64]
     new.sign(&possession_message(project, new.kid()))
 }
 
-pub fn verify(
-    key: &PublicKey,
-    project: ProjectId,
-    proof: &[u8; 64],
-) -> Result<(), PossessionError> {
+pub fn verify(key: &PublicKey, project: ProjectId, proof: &[u8; 64]) -> Result<(), PossessionError> {
     let thumbprint = key.thumbprint();
-    key.verify(&possession_message(project, &thumbprint), proof)
-        .map_err(|_| PossessionError(thumbprint))
+    key.verify(&possession_message(project, &thumbprint), proof).map_err(|_| PossessionError(thumbprint))
 }
 
 #[cfg(test)]
@@ -32,9 +27,7 @@ mod tests {
     use super::*;
 
     fn project(last: char) -> ProjectId {
-        format!("prj_019355a0c1007000800000000000000{last}")
-            .parse()
-            .unwrap()
+        format!("prj_019355a0c1007000800000000000000{last}").parse().unwrap()
     }
 
     /// C3

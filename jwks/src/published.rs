@@ -33,8 +33,5 @@ impl PublishedKey {
 /// The JWKS of one project: its issuer and these keys, in the order given.
 #[must_use]
 pub fn document(iss: &Issuer, keys: &[PublishedKey]) -> JwkSet {
-    JwkSet {
-        iss: iss.clone(),
-        keys: keys.iter().map(PublishedKey::to_jwk).collect(),
-    }
+    JwkSet { iss: iss.clone(), keys: keys.iter().map(PublishedKey::to_jwk).collect() }
 }

@@ -30,41 +30,23 @@ pub fn seal(secret: &[u8], bound: &[u8], kek: &Kek) -> Result<Sealed, NoChance> 
     let mut content = Zeroizing::new(Vec::with_capacity(secret.len() + 16));
     content.extend_from_slice(secret);
     key(kek)
-        .seal_in_place_append_tag(
-            Nonce::assume_unique_for_key(nonce),
-            Aad::from(bound),
-            &mut *content,
-        )
+        .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(bound), &mut *content)
         .expect("AES-GCM seals anything shorter than 64 GiB");
-    Ok(Sealed {
-        nonce: URL_SAFE_NO_PAD.encode(nonce),
-        content: URL_SAFE_NO_PAD.encode(content.as_slice()),
-    })
+    Ok(Sealed { nonce: URL_SAFE_NO_PAD.encode(nonce), content: URL_SAFE_NO_PAD.encode(content.as_slice()) })
 }
 
 pub fn open(sealed: &Sealed, bound: &[u8], kek: &Kek) -> Result<Zeroizing<Vec<u8>>, Unopened> {
-    let nonce = URL_SAFE_NO_PAD
-        .decode(&sealed.nonce)
-        .map_err(|_| Unopened)?;
+    let nonce = URL_SAFE_NO_PAD.decode(&sealed.nonce).map_err(|_| Unopened)?;
     let nonce = Nonce::try_assume_unique_for_key(&nonce).map_err(|_| Unopened)?;
-    let content = URL_SAFE_NO_PAD
-        .decode(&sealed.content)
-        .map_err(|_| Unopened)?;
+    let content = URL_SAFE_NO_PAD.decode(&sealed.content).map_err(|_| Unopened)?;
     let mut content = Zeroizing::new(content);
-    let length = key(kek)
-        .open_in_place(nonce, Aad::from(bound), &mut content)
-        .map_err(|_| Unopened)?
-        .len();
+    let length = key(kek).open_in_place(nonce, Aad::from(bound), &mut content).map_err(|_| Unopened)?.len();
     content.truncate(length);
     Ok(content)
 }
 
 /// The same for a 32-byte secret.
-pub fn open_seed(
-    sealed: &Sealed,
-    bound: &[u8],
-    kek: &Kek,
-) -> Result<Zeroizing<[u8; 32]>, Unopened> {
+pub fn open_seed(sealed: &Sealed, bound: &[u8], kek: &Kek) -> Result<Zeroizing<[u8; 32]>, Unopened> {
     let content = open(sealed, bound, kek)?;
     let seed: &[u8; 32] = content.as_slice().try_into().map_err(|_| Unopened)?;
     Ok(Zeroizing::new(*seed))

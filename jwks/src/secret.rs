@@ -19,10 +19,7 @@ pub struct Secret {
 
 impl Secret {
     pub(crate) fn new(name: &str, bytes: Zeroizing<[u8; 32]>) -> Self {
-        Self {
-            name: name.to_owned(),
-            bytes,
-        }
+        Self { name: name.to_owned(), bytes }
     }
 
     #[must_use]
@@ -41,7 +38,5 @@ impl fmt::Debug for Secret {
 pub(crate) fn is_name(name: &str) -> bool {
     name.len() <= 32
         && name.starts_with(|first: char| first.is_ascii_lowercase())
-        && name
-            .bytes()
-            .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'))
+        && name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'))
 }

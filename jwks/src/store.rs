@@ -36,28 +36,15 @@ pub enum StoreError {
     #[error("`{path}` is not a key store: {reason}")]
     NotAStore { path: PathBuf, reason: String },
     #[error("`{path}` is sealed under key-encryption key {sealed_under}, and {given} was given")]
-    OtherKek {
-        path: PathBuf,
-        sealed_under: String,
-        given: String,
-    },
+    OtherKek { path: PathBuf, sealed_under: String, given: String },
     #[error("`{path}` was changed by somebody who does not hold the key-encryption key")]
     Tampered { path: PathBuf },
     #[error("`{path}` holds the keys of the {found} service, not of the {wanted} service")]
-    OtherHolder {
-        path: PathBuf,
-        found: &'static str,
-        wanted: &'static str,
-    },
-    #[error(
-        "key `{0}` is a published sample key: anybody can sign with it, so only `dev` accepts it"
-    )]
+    OtherHolder { path: PathBuf, found: &'static str, wanted: &'static str },
+    #[error("key `{0}` is a published sample key: anybody can sign with it, so only `dev` accepts it")]
     SampleKey(String),
     #[error("a {purpose} key may not rest with the {holder} service")]
-    NotHeldHere {
-        purpose: Purpose,
-        holder: &'static str,
-    },
+    NotHeldHere { purpose: Purpose, holder: &'static str },
     #[error("there is no {0} key")]
     NoKey(Purpose),
     #[error("there is a {0} key already: rotate it")]
@@ -90,34 +77,21 @@ impl Store {
         let bytes = document.sealed_bytes(&kek)?;
         file::write_new(path, &bytes)?;
         let on_disk = Digest::of(&bytes);
-        Ok(Self {
-            path: path.to_owned(),
-            kek,
-            document,
-            public: Vec::new(),
-            on_disk,
-        })
+        Ok(Self { path: path.to_owned(), kek, document, public: Vec::new(), on_disk })
     }
 
     pub fn open(path: &Path, holder: Holder, kek: Kek, mode: Mode) -> Result<Self, StoreError> {
         let bytes = file::read_private(path)?;
         let document = parse(&bytes, path, holder, &kek)?;
         let public = public_keys(&document, path)?;
-        let store = Self {
-            path: path.to_owned(),
-            kek,
-            document,
-            public,
-            on_disk: Digest::of(&bytes),
-        };
+        let store = Self { path: path.to_owned(), kek, document, public, on_disk: Digest::of(&bytes) };
         store.open_every_seal(mode)?;
         Ok(store)
     }
 
     /// The key of this purpose that signs now.
     pub fn signing_key<P: KeyPurpose>(&self) -> Result<SigningKey<P>, StoreError> {
-        self.key_in::<P>(State::Current)?
-            .ok_or(StoreError::NoKey(P::PURPOSE))
+        self.key_in::<P>(State::Current)?.ok_or(StoreError::NoKey(P::PURPOSE))
     }
 
     /// The successor that waits to be introduced, if any.
@@ -156,21 +130,13 @@ impl Store {
     fn key_in<P: KeyPurpose>(&self, state: State) -> Result<Option<SigningKey<P>>, StoreError> {
         let mut records = self.document.keys.iter();
         let found = records.find(|record| record.purpose == P::PURPOSE && record.state == state);
-        let Some((record, sealed)) =
-            found.and_then(|record| Some((record, record.sealed.as_ref()?)))
-        else {
+        let Some((record, sealed)) = found.and_then(|record| Some((record, record.sealed.as_ref()?))) else {
             return Ok(None);
         };
-        Ok(Some(SigningKey::from_seed(
-            &*self.open_seed(record, sealed)?,
-        )))
+        Ok(Some(SigningKey::from_seed(&*self.open_seed(record, sealed)?)))
     }
 
-    fn open_seed(
-        &self,
-        record: &KeyRecord,
-        sealed: &Sealed,
-    ) -> Result<Zeroizing<[u8; 32]>, StoreError> {
+    fn open_seed(&self, record: &KeyRecord, sealed: &Sealed) -> Result<Zeroizing<[u8; 32]>, StoreError> {
         let bound = document::key_bound(self.document.holder, record.purpose, &record.kid);
         seal::open_seed(sealed, &bound, &self.kek).map_err(|_| self.tampered())
     }
@@ -203,32 +169,19 @@ impl Store {
     }
 
     fn tampered(&self) -> StoreError {
-        StoreError::Tampered {
-            path: self.path.clone(),
-        }
+        StoreError::Tampered { path: self.path.clone() }
     }
 }
 
 impl fmt::Debug for Store {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kids: Vec<&str> = self
-            .document
-            .keys
-            .iter()
-            .map(|record| record.kid.as_str())
-            .collect();
-        out.debug_struct("Store")
-            .field("path", &self.path)
-            .field("kids", &kids)
-            .finish_non_exhaustive()
+        let kids: Vec<&str> = self.document.keys.iter().map(|record| record.kid.as_str()).collect();
+        out.debug_struct("Store").field("path", &self.path).field("kids", &kids).finish_non_exhaustive()
     }
 }
 
 fn parse(bytes: &[u8], path: &Path, holder: Holder, kek: &Kek) -> Result<Document, StoreError> {
-    let not_a_store = |reason: String| StoreError::NotAStore {
-        path: path.to_owned(),
-        reason,
-    };
+    let not_a_store = |reason: String| StoreError::NotAStore { path: path.to_owned(), reason };
     let mut document: Document =
         serde_json::from_slice(bytes).map_err(|error| not_a_store(error.to_string()))?;
     if document.v != VERSION {
@@ -236,22 +189,12 @@ fn parse(bytes: &[u8], path: &Path, holder: Holder, kek: &Kek) -> Result<Documen
     }
     if document.kek != kek.id() {
         let (sealed_under, given) = (document.kek.clone(), kek.id());
-        return Err(StoreError::OtherKek {
-            path: path.to_owned(),
-            sealed_under,
-            given,
-        });
+        return Err(StoreError::OtherKek { path: path.to_owned(), sealed_under, given });
     }
-    document.check(kek).map_err(|_| StoreError::Tampered {
-        path: path.to_owned(),
-    })?;
+    document.check(kek).map_err(|_| StoreError::Tampered { path: path.to_owned() })?;
     if document.holder != holder {
         let (found, wanted) = (document.holder.as_str(), holder.as_str());
-        return Err(StoreError::OtherHolder {
-            path: path.to_owned(),
-            found,
-            wanted,
-        });
+        return Err(StoreError::OtherHolder { path: path.to_owned(), found, wanted });
     }
     Ok(document)
 }

@@ -62,14 +62,7 @@ pub struct SecretRecord {
 
 impl Document {
     pub fn empty(holder: Holder, kek: &Kek) -> Self {
-        Self {
-            v: VERSION,
-            holder,
-            kek: kek.id(),
-            keys: Vec::new(),
-            secrets: Vec::new(),
-            check: None,
-        }
+        Self { v: VERSION, holder, kek: kek.id(), keys: Vec::new(), secrets: Vec::new(), check: None }
     }
 
     /// The bytes to write, with a fresh check.
@@ -92,9 +85,7 @@ impl Document {
 
 /// What the seal of a signing key is bound to.
 pub fn key_bound(holder: Holder, purpose: Purpose, kid: &str) -> Vec<u8> {
-    canonical(
-        &serde_json::json!({ "v": VERSION, "holder": holder, "purpose": purpose, "kid": kid }),
-    )
+    canonical(&serde_json::json!({ "v": VERSION, "holder": holder, "purpose": purpose, "kid": kid }))
 }
 
 /// What the seal of a named secret is bound to.

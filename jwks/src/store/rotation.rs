@@ -38,20 +38,13 @@ impl Store {
 
     /// A named secret that never rotates.
     pub fn mint_secret(&mut self, name: &str) -> Result<(), StoreError> {
-        let taken = self
-            .document
-            .secrets
-            .iter()
-            .any(|record| record.name == name);
+        let taken = self.document.secrets.iter().any(|record| record.name == name);
         if taken || !secret::is_name(name) {
             return Err(StoreError::SecretName(name.to_owned()));
         }
         let bound = secret_bound(self.document.holder, name);
         let sealed = seal::seal(chance::seed()?.as_slice(), &bound, &self.kek)?;
-        self.document.secrets.push(SecretRecord {
-            name: name.to_owned(),
-            sealed,
-        });
+        self.document.secrets.push(SecretRecord { name: name.to_owned(), sealed });
         self.save()
     }
 
@@ -72,12 +65,8 @@ impl Store {
     /// The staged key becomes current. The private half of the one before is gone; its public half
     /// stays, with the time until which it was used.
     pub fn promote<P: KeyPurpose>(&mut self, at: Timestamp) -> Result<(), StoreError> {
-        let staged = self
-            .position::<P>(State::Staged)
-            .ok_or(StoreError::NothingStaged(P::PURPOSE))?;
-        let current = self
-            .position::<P>(State::Current)
-            .ok_or(StoreError::NoKey(P::PURPOSE))?;
+        let staged = self.position::<P>(State::Staged).ok_or(StoreError::NothingStaged(P::PURPOSE))?;
+        let current = self.position::<P>(State::Current).ok_or(StoreError::NoKey(P::PURPOSE))?;
 
         let retired = &mut self.document.keys[current];
         retired.state = State::Retired;
@@ -102,28 +91,13 @@ impl Store {
     ) -> Result<(), StoreError> {
         let holder = self.document.holder;
         if !holder.holds(P::PURPOSE) {
-            return Err(StoreError::NotHeldHere {
-                purpose: P::PURPOSE,
-                holder: holder.as_str(),
-            });
+            return Err(StoreError::NotHeldHere { purpose: P::PURPOSE, holder: holder.as_str() });
         }
         let kid = key.kid().to_string();
         let bound = key_bound(holder, P::PURPOSE, &kid);
-        let sealed = Some(seal::seal(
-            key.dangerous_seed().as_slice(),
-            &bound,
-            &self.kek,
-        )?);
+        let sealed = Some(seal::seal(key.dangerous_seed().as_slice(), &bound, &self.kek)?);
         let x = key.public().x();
-        self.document.keys.push(KeyRecord {
-            purpose: P::PURPOSE,
-            kid,
-            x,
-            from,
-            until: None,
-            state,
-            sealed,
-        });
+        self.document.keys.push(KeyRecord { purpose: P::PURPOSE, kid, x, from, until: None, state, sealed });
         self.public.push(key.public().clone());
         Ok(())
     }
@@ -133,9 +107,7 @@ impl Store {
         let _lock = file::lock(&self.path)?;
         let found = file::read_private(&self.path)?;
         if Digest::of(&found) != self.on_disk {
-            return Err(StoreError::ChangedMeanwhile {
-                path: self.path.clone(),
-            });
+            return Err(StoreError::ChangedMeanwhile { path: self.path.clone() });
         }
         let bytes = self.document.sealed_bytes(&self.kek)?;
         file::replace(&self.path, &bytes)?;

@@ -67,10 +67,7 @@ fn each_purpose_has_a_key_of_its_own() {
     let capability = store.signing_key::<Capability>().unwrap().kid().to_string();
 
     assert_ne!(decision, capability);
-    assert!(matches!(
-        store.signing_key::<Ledger>(),
-        Err(StoreError::NoKey(Purpose::Ledger))
-    ));
+    assert!(matches!(store.signing_key::<Ledger>(), Err(StoreError::NoKey(Purpose::Ledger))));
 }
 
 #[test]
@@ -79,13 +76,7 @@ fn a_ledger_key_may_not_rest_at_the_gateway() {
 
     let refused = open(&path).unwrap().mint::<Ledger>(at(2));
 
-    assert!(matches!(
-        refused,
-        Err(StoreError::NotHeldHere {
-            purpose: Purpose::Ledger,
-            holder: "gateway"
-        })
-    ));
+    assert!(matches!(refused, Err(StoreError::NotHeldHere { purpose: Purpose::Ledger, holder: "gateway" })));
 }
 
 #[test]
@@ -100,15 +91,9 @@ fn a_rotation_mints_a_new_key_id_and_keeps_the_old_public_key() {
 
     let store = open(&path).unwrap();
     let published = store.published();
-    let kept = published
-        .iter()
-        .find(|key| key.public.thumbprint() == *old.kid())
-        .unwrap();
+    let kept = published.iter().find(|key| key.public.thumbprint() == *old.kid()).unwrap();
     let new = store.signing_key::<Decision>().unwrap();
-    let fresh = published
-        .iter()
-        .find(|key| key.public.thumbprint() == *new.kid())
-        .unwrap();
+    let fresh = published.iter().find(|key| key.public.thumbprint() == *new.kid()).unwrap();
     assert_ne!(new.kid(), old.kid());
     assert_eq!((kept.from, kept.until), (at(0), Some(at(20))));
     assert_eq!((fresh.from, fresh.until), (at(20), None));
@@ -118,35 +103,14 @@ fn a_rotation_mints_a_new_key_id_and_keeps_the_old_public_key() {
 #[test]
 fn a_rotation_that_stopped_half_way_goes_on_with_the_same_key() {
     let (_folder, path) = folder_with_gateway_store();
-    let staged = open(&path)
-        .unwrap()
-        .stage::<Decision>(at(10))
-        .unwrap()
-        .kid()
-        .to_string();
+    let staged = open(&path).unwrap().stage::<Decision>(at(10)).unwrap().kid().to_string();
 
     let mut after_the_crash = open(&path).unwrap();
 
-    let current = after_the_crash
-        .signing_key::<Decision>()
-        .unwrap()
-        .kid()
-        .to_string();
+    let current = after_the_crash.signing_key::<Decision>().unwrap().kid().to_string();
     assert_ne!(current, staged);
-    assert!(
-        after_the_crash
-            .published()
-            .iter()
-            .all(|key| key.public.thumbprint().to_string() != staged)
-    );
-    assert_eq!(
-        after_the_crash
-            .stage::<Decision>(at(11))
-            .unwrap()
-            .kid()
-            .to_string(),
-        staged
-    );
+    assert!(after_the_crash.published().iter().all(|key| key.public.thumbprint().to_string() != staged));
+    assert_eq!(after_the_crash.stage::<Decision>(at(11)).unwrap().kid().to_string(), staged);
 }
 
 #[test]
@@ -155,10 +119,7 @@ fn nothing_is_promoted_that_was_not_staged() {
 
     let refused = open(&path).unwrap().promote::<Decision>(at(5));
 
-    assert!(matches!(
-        refused,
-        Err(StoreError::NothingStaged(Purpose::Decision))
-    ));
+    assert!(matches!(refused, Err(StoreError::NothingStaged(Purpose::Decision))));
 }
 
 #[test]
@@ -170,12 +131,7 @@ fn a_rotation_leaves_no_private_half_of_the_old_key() {
 
     let document: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
 
-    let retired = document["keys"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|key| key["state"] == "retired")
-        .unwrap();
+    let retired = document["keys"].as_array().unwrap().iter().find(|key| key["state"] == "retired").unwrap();
     assert!(retired["sealed"].is_null());
 }
 
@@ -185,10 +141,7 @@ fn a_second_first_key_is_refused() {
 
     let refused = open(&path).unwrap().mint::<Decision>(at(5));
 
-    assert!(matches!(
-        refused,
-        Err(StoreError::HasKey(Purpose::Decision))
-    ));
+    assert!(matches!(refused, Err(StoreError::HasKey(Purpose::Decision))));
 }
 
 #[test]
@@ -199,10 +152,7 @@ fn another_key_encryption_key_is_refused_by_name() {
 
     let text = refused.to_string();
     assert!(matches!(refused, StoreError::OtherKek { .. }), "{text}");
-    assert!(
-        text.contains(&kek().id()) && text.contains(&other_kek().id()),
-        "{text}"
-    );
+    assert!(text.contains(&kek().id()) && text.contains(&other_kek().id()), "{text}");
 }
 
 #[test]
@@ -223,10 +173,7 @@ fn a_file_that_others_may_read_is_refused() {
 
         let refused = open(&path);
 
-        assert!(
-            matches!(refused, Err(StoreError::File(FileError::TooOpen { .. }))),
-            "{mode:o}"
-        );
+        assert!(matches!(refused, Err(StoreError::File(FileError::TooOpen { .. }))), "{mode:o}");
     }
 }
 
@@ -245,10 +192,7 @@ fn a_store_is_never_replaced_by_an_empty_one() {
 
     let refused = Store::create(&path, Holder::Gateway, kek());
 
-    assert!(matches!(
-        refused,
-        Err(StoreError::File(FileError::Exists { .. }))
-    ));
+    assert!(matches!(refused, Err(StoreError::File(FileError::Exists { .. }))));
 }
 
 #[test]
@@ -303,14 +247,7 @@ fn the_store_of_the_other_service_is_refused() {
 
     let refused = Store::open(&path, Holder::Evidence, kek(), Mode::Dev);
 
-    assert!(matches!(
-        refused,
-        Err(StoreError::OtherHolder {
-            found: "gateway",
-            wanted: "evidence",
-            ..
-        })
-    ));
+    assert!(matches!(refused, Err(StoreError::OtherHolder { found: "gateway", wanted: "evidence", .. })));
 }
 
 #[test]
@@ -318,9 +255,7 @@ fn a_published_sample_key_boots_in_dev_alone() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("evidence-keys.sealed");
     let mut store = Store::create(&path, Holder::Evidence, kek()).unwrap();
-    store
-        .import(&SigningKey::<Log>::from_seed(&[0x14; 32]), at(0))
-        .unwrap();
+    store.import(&SigningKey::<Log>::from_seed(&[0x14; 32]), at(0)).unwrap();
 
     let dev = Store::open(&path, Holder::Evidence, kek(), Mode::Dev);
     let production = Store::open(&path, Holder::Evidence, kek(), Mode::Production);
@@ -356,27 +291,13 @@ fn a_change_made_meanwhile_is_not_overwritten() {
 #[test]
 fn a_named_secret_stays_the_same_and_is_made_once() {
     let (_folder, path) = folder_with_gateway_store();
-    let first = *open(&path)
-        .unwrap()
-        .secret(PAIRWISE_SUB)
-        .unwrap()
-        .dangerous_bytes();
+    let first = *open(&path).unwrap().secret(PAIRWISE_SUB).unwrap().dangerous_bytes();
 
     let again = open(&path).unwrap().mint_secret(PAIRWISE_SUB);
 
     assert!(matches!(again, Err(StoreError::SecretName(_))));
-    assert_eq!(
-        *open(&path)
-            .unwrap()
-            .secret(PAIRWISE_SUB)
-            .unwrap()
-            .dangerous_bytes(),
-        first
-    );
-    assert!(matches!(
-        open(&path).unwrap().secret("nothing"),
-        Err(StoreError::NoSecret(_))
-    ));
+    assert_eq!(*open(&path).unwrap().secret(PAIRWISE_SUB).unwrap().dangerous_bytes(), first);
+    assert!(matches!(open(&path).unwrap().secret("nothing"), Err(StoreError::NoSecret(_))));
 }
 
 #[test]
@@ -387,23 +308,15 @@ fn nothing_secret_is_printed_or_stored_in_clear() {
     let secret = store.secret(PAIRWISE_SUB).unwrap();
 
     let seed = key.dangerous_seed();
-    let printed = format!(
-        "{store:?} {key:?} {secret:?} {:?} {:?}",
-        kek(),
-        store.published()
-    );
+    let printed = format!("{store:?} {key:?} {secret:?} {:?} {:?}", kek(), store.published());
     let stored = fs::read_to_string(&path).unwrap();
 
     for bytes in [seed.as_slice(), secret.dangerous_bytes(), kek().bytes()] {
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let decimal = format!("{bytes:?}");
-        let base64 =
-            base64::Engine::encode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, bytes);
+        let base64 = base64::Engine::encode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, bytes);
         for form in [hex, decimal.trim_matches(['[', ']']).to_owned(), base64] {
-            assert!(
-                !printed.contains(&form) && !stored.contains(&form),
-                "{printed}"
-            );
+            assert!(!printed.contains(&form) && !stored.contains(&form), "{printed}");
         }
     }
     assert!(printed.contains(&key.kid().to_string()) && printed.contains("Secret(pairwise-sub)"));
@@ -422,14 +335,8 @@ fn the_document_names_purpose_and_time_of_every_key() {
         panic!("two keys: {jwks}")
     };
     let decision_kid = store.signing_key::<Decision>().unwrap().kid().to_string();
-    assert_eq!(
-        (&decision["purpose"], &decision["alg"]),
-        (&"decision".into(), &"Ed25519".into())
-    );
-    assert_eq!(
-        (&capability["purpose"], &capability["alg"]),
-        (&"capability".into(), &"EdDSA".into())
-    );
+    assert_eq!((&decision["purpose"], &decision["alg"]), (&"decision".into(), &"Ed25519".into()));
+    assert_eq!((&capability["purpose"], &capability["alg"]), (&"capability".into(), &"EdDSA".into()));
     assert_eq!(decision["kid"], decision_kid);
     assert_eq!(decision["from"], at(0).to_string());
     assert!(decision.get("until").is_none());
