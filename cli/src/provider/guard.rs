@@ -134,12 +134,12 @@ impl Guard {
         now: Timestamp,
     ) -> Result<Spent, Refusal> {
         let token = params["_meta"][CAPABILITY].as_str().ok_or(Refusal::Missing)?;
-        let (signed, header, payload, signature) = split(token)?;
-        let header = read_header(&header)?;
+        let parts = split(token)?;
+        let header = read_header(&parts.header)?;
         let key = self.keys.find(&header.kid).await.ok_or(Refusal::UnknownKey)?;
-        check_signature(&key, signed.as_bytes(), &signature)?;
+        check_signature(&key, parts.signed, &parts.signature)?;
 
-        let claims = json::parse(&payload, Profile::Strict).map_err(|_| Refusal::Malformed)?;
+        let claims = json::parse(&parts.payload, Profile::Strict).map_err(|_| Refusal::Malformed)?;
         let claims: Claims = serde_json::from_value(claims).map_err(|_| Refusal::Malformed)?;
         self.check_place(&claims)?;
         check_time(&claims, &key, now)?;
@@ -191,8 +191,16 @@ impl Guard {
     }
 }
 
-/// The signed text, and the three parts decoded.
-fn split(token: &str) -> Result<(&str, Vec<u8>, Vec<u8>, [u8; 64]), Refusal> {
+/// A token taken apart, not yet believed.
+struct Parts<'t> {
+    /// Header and payload as they were signed.
+    signed: &'t [u8],
+    header: Vec<u8>,
+    payload: Vec<u8>,
+    signature: [u8; 64],
+}
+
+fn split(token: &str) -> Result<Parts<'_>, Refusal> {
     if token.len() > LONGEST_TOKEN {
         return Err(Refusal::TooLong);
     }
@@ -200,8 +208,12 @@ fn split(token: &str) -> Result<(&str, Vec<u8>, Vec<u8>, [u8; 64]), Refusal> {
     let (header, payload) = signed.split_once('.').ok_or(Refusal::Malformed)?;
     // A dot is no base64url character, so a fourth part fails here.
     let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| Refusal::Malformed);
-    let signature = decode(signature)?.try_into().map_err(|_| Refusal::Malformed)?;
-    Ok((signed, decode(header)?, decode(payload)?, signature))
+    Ok(Parts {
+        signed: signed.as_bytes(),
+        header: decode(header)?,
+        payload: decode(payload)?,
+        signature: decode(signature)?.try_into().map_err(|_| Refusal::Malformed)?,
+    })
 }
 
 fn read_header(bytes: &[u8]) -> Result<Header, Refusal> {
