@@ -3,10 +3,12 @@
 //! Promised: a foreign Host or Origin is refused before anything else is looked at (T11); bodies and times are
 //! bounded (T8); one table turns errors into statuses, and inner causes go to the log, never into the answer.
 
+mod body;
 mod error;
 mod guard;
 mod limit;
 
+pub(crate) use body::whole;
 pub(crate) use error::{ApiError, bearer};
 pub(crate) use guard::{Allowed, refuse_foreign};
 pub(crate) use limit::{Limiter, limit_by_peer};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Bytes;
+use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue};
@@ -20,7 +20,7 @@ use super::record::{Arrived, MAX_OPENING, refused};
 use super::{AppendError, Ledger};
 use crate::accounts::{self, ServiceToken};
 use crate::clock;
-use crate::http::{ApiError, bearer};
+use crate::http::{ApiError, bearer, whole};
 
 /// What one request asks of one project, with the places of its answers.
 #[derive(Default)]
@@ -33,11 +33,11 @@ struct Share {
 pub(crate) async fn record(
     State(ledger): State<Arc<Ledger>>,
     headers: HeaderMap,
-    body: Bytes,
+    body: Body,
 ) -> Result<Json<RecordAnswer>, ApiError> {
     let token = accounts::gateway(ledger.database(), bearer(&headers)?).await?;
     let token = token.ok_or(ApiError::Unauthorized)?;
-    let request = read(&headers, &body)?;
+    let request = read(&headers, &whole(body).await?)?;
     let mut answers: Vec<Option<ItemAnswer>> = request.items.iter().map(|_| None).collect();
     let shares = share(&request, &token, &mut answers)?;
     let work = shares.into_iter().map(|(project, share)| settle(&ledger, project, share));
