@@ -83,7 +83,7 @@ impl Params {
     }
 
     pub fn arguments(&self) -> Result<(), &Unbindable> {
-        self.arguments.as_ref().map(|()| ())
+        self.arguments.as_ref().copied()
     }
 }
 
