@@ -9,7 +9,7 @@ use counterfoil_core::key::JwkSet;
 use counterfoil_core::statement::{Statement, Verdict};
 use counterfoil_core::time::Timestamp;
 use counterfoil_core::tree::{Frontier, Hash};
-use postgres::Client;
+use postgres::{Client, Transaction};
 use std::collections::BTreeMap;
 
 /// One entry with what its body says.
@@ -29,6 +29,12 @@ impl Chain {
     pub fn read(database: &mut Client, project: &str, jwks: &[u8]) -> anyhow::Result<Self> {
         let id: ProjectId = project.parse()?;
         let keys = JwkSet::parse(jwks)?;
+        // Entries and head of one moment: the ledger goes on while it is read.
+        let mut database = database
+            .build_transaction()
+            .isolation_level(postgres::IsolationLevel::RepeatableRead)
+            .read_only(true)
+            .start()?;
         let rows = database.query(
             "select seq, at, kind, body_digest, prev, hash, body from entries where project_id = $1::text::uuid order by seq",
             &[&id.uuid().to_string()],
@@ -46,7 +52,7 @@ impl Chain {
             tree.append(&[entry.leaf_hash()]);
             links.push(signed(entry, row.get(6), &keys).with_context(|| format!("entry {seq}"))?);
         }
-        head_is(database, id, &tree)?;
+        head_is(&mut database, id, &tree)?;
         Ok(Self { links })
     }
 
@@ -79,7 +85,7 @@ fn signed(entry: Entry, body: Option<Vec<u8>>, keys: &JwkSet) -> anyhow::Result<
     Ok(Link { digest: envelope.digest(), entry, statement })
 }
 
-fn head_is(database: &mut Client, project: ProjectId, tree: &Frontier) -> anyhow::Result<()> {
+fn head_is(database: &mut Transaction<'_>, project: ProjectId, tree: &Frontier) -> anyhow::Result<()> {
     let head = database.query_one(
         "select size, root from heads where project_id = $1::text::uuid",
         &[&project.uuid().to_string()],

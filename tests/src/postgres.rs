@@ -59,17 +59,29 @@ impl Postgres {
         Ok(())
     }
 
+    /// A plain dump, as the superuser makes it.
+    pub fn dump(&self, database: &str, out: &Path) -> anyhow::Result<()> {
+        let mut dump = Command::new(self.binaries.join("pg_dump"));
+        dump.arg("-h").arg(self.socket()).args(["-p", &PORT.to_string(), "-U", "postgres", "-f"]);
+        let output = dump.arg(out).arg(database).output()?;
+        if !output.status.success() {
+            bail!("pg_dump: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(())
+    }
+
     /// Ends it as a crash would.
     pub fn kill(&mut self) -> anyhow::Result<()> {
         // SIGQUIT to the postmaster is Postgres's immediate shutdown: no checkpoint, recovery at the next start.
         // SIGKILL would leave its workers behind, which hold the data folder until they notice.
-        if self.running.take().is_some() {
+        if self.running.is_some() {
             let mut stop = self.command("pg_ctl");
             stop.arg("-D").arg(self.data()).args(["-m", "immediate", "-s", "-w", "stop"]);
             let status = stop.status()?;
             if !status.success() {
                 bail!("pg_ctl did not stop the cluster: {status}");
             }
+            self.running = None;
         }
         Ok(())
     }

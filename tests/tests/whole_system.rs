@@ -9,6 +9,7 @@ mod whole_system {
     mod database;
     mod foreign_clients;
     mod outages;
+    mod tampering;
     mod tenancy;
     mod world;
 }

@@ -26,7 +26,7 @@ fn governs(language: Language, revision: &str) {
             "allowed": { "tool": "read_text_file", "arguments": { "path": world.file("hello.txt") }, "full": true },
             "referred": { "tool": "read_text_file", "arguments": { "path": world.file("hello.txt") } },
             "denied": { "tool": "write_file", "arguments": { "path": world.file("kept.txt"), "content": "gone" }, "full": true },
-            "held": { "tool": "list_directory", "arguments": { "path": world.file("") }, "full": true },
+            "held": { "tool": "list_directory", "arguments": { "path": world.files() }, "full": true },
             "unclassified": { "tool": "move_file", "full": true,
                 "arguments": { "source": world.file("kept.txt"), "destination": world.file("moved.txt") } },
         },
