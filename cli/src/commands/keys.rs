@@ -1,5 +1,6 @@
 //! `counterfoil keys`: list, make, rotate and revoke.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -7,13 +8,14 @@ use anyhow::bail;
 use counterfoil_core::id::{AgentId, KeyId};
 use counterfoil_core::key::{Capability, Decision, Purpose, Thumbprint};
 use counterfoil_core::time::Timestamp;
+use counterfoil_evidence::Config as EvidenceConfig;
 use counterfoil_gateway::Config as GatewayConfig;
 use counterfoil_jwks::PublishedKey;
 
 use crate::deployment::Folder;
 use crate::deployment::founding::{OPERATOR, evidence_store, gateway_store};
 use crate::deployment::opened::Opened;
-use crate::deployment::rotation::replace;
+use crate::deployment::rotation::{replace, replace_ledger};
 
 #[derive(clap::Subcommand)]
 pub enum Command {
@@ -35,7 +37,7 @@ pub enum Command {
         #[arg(long)]
         principal: Option<String>,
     },
-    /// Replace the gateway's decision or capability key; the gateway must not be running
+    /// Replace the decision, capability or ledger key; the service that signs with it must not be running
     Rotate {
         #[command(flatten)]
         place: Place,
@@ -97,10 +99,15 @@ async fn new(folder: &Folder, agent: Option<AgentId>, principal: Option<&str>) -
 
 async fn rotate(folder: &Folder, purpose: Purpose) -> anyhow::Result<()> {
     let config = gateway_config(folder)?;
-    refuse_beside_a_running_gateway(&config).await?;
+    let evidence = EvidenceConfig::from_file(&folder.evidence_config())?;
+    match purpose {
+        Purpose::Ledger => refuse_beside_a_running("evidence service", evidence.listen_internal).await?,
+        _ => refuse_beside_a_running("gateway", config.listen).await?,
+    }
     let opened = Opened::open(folder).await?;
     let mut store = gateway_store(folder, config.mode)?;
     let (old, new) = match purpose {
+        Purpose::Ledger => replace_ledger(folder, config.mode).await?,
         Purpose::Decision => replace::<Decision>(&mut store, folder, &opened.record, &opened.setup).await?,
         Purpose::Capability => {
             replace::<Capability>(&mut store, folder, &opened.record, &opened.setup).await?
@@ -125,13 +132,12 @@ async fn revoke(folder: &Folder, key: &str, compromised_since: Option<Timestamp>
     Ok(())
 }
 
-/// A gateway signs with the keys that it read when it started.
-async fn refuse_beside_a_running_gateway(config: &GatewayConfig) -> anyhow::Result<()> {
+/// A service signs with the keys that it read when it started.
+async fn refuse_beside_a_running(service: &str, address: SocketAddr) -> anyhow::Result<()> {
     let client = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(2)).build()?;
-    if client.get(format!("http://{}/healthz", config.listen)).send().await.is_ok() {
+    if client.get(format!("http://{address}/healthz")).send().await.is_ok() {
         bail!(
-            "a gateway runs on {}: stop it first, since it would go on signing with the old key",
-            config.listen
+            "the {service} runs on {address}: stop it first, since it would go on signing with the old key"
         );
     }
     Ok(())
@@ -145,7 +151,8 @@ fn rotatable(text: &str) -> Result<Purpose, String> {
     match text {
         "decision" => Ok(Purpose::Decision),
         "capability" => Ok(Purpose::Capability),
-        _ => Err("`decision` or `capability`".to_owned()),
+        "ledger" => Ok(Purpose::Ledger),
+        _ => Err("`decision`, `capability` or `ledger`; a log key changes by handover only".to_owned()),
     }
 }
 

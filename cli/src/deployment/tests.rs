@@ -11,7 +11,7 @@ use super::founding::{Founded, OPERATOR, Wish, evidence_store, found, gateway_st
 use super::ports::PortArguments;
 use super::project::{DatabaseKind, ProjectRecord};
 use super::publishing::publish_changed;
-use super::rotation::replace;
+use super::rotation::{replace, replace_ledger};
 use super::source::Source;
 use super::*;
 use crate::clock;
@@ -143,6 +143,31 @@ async fn a_rotation_goes_on_wherever_it_stopped() {
     let store = gateway_store(&site.folder, Mode::Production).unwrap();
     assert_eq!(*store.signing_key::<Decision>().unwrap().kid(), new);
     assert_eq!(store.published().len(), 3);
+}
+
+/// The outgoing ledger key introduces its successor, and old receipts keep their key.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ledger_key_hands_over_to_the_next_and_stays_published() {
+    let site = site().await;
+    let record = ProjectRecord::of(&site.folder).unwrap();
+
+    let (first, second) = replace_ledger(&site.folder, Mode::Production).await.unwrap();
+    let (again, third) = replace_ledger(&site.folder, Mode::Production).await.unwrap();
+
+    let setup = site.setup().await;
+    assert_eq!(again, second);
+    assert!(!setup.key_counts(record.id, &first).await.unwrap());
+    assert!(!setup.key_counts(record.id, &second).await.unwrap());
+    assert!(setup.key_counts(record.id, &third).await.unwrap());
+    let published = evidence_store(&site.folder, Mode::Production).unwrap().published();
+    assert!(
+        [first, second, third].iter().all(|kid| published.iter().any(|key| key.public.thumbprint() == *kid))
+    );
+    // ledger, log, decision, capability, then twice: introduced, retired.
+    let last = setup.receipt(record.id, 7).await.unwrap().unwrap();
+    let last: serde_json::Value = serde_json::from_slice(&last).unwrap();
+    assert_eq!(last["statement"]["payload"]["event"], "retired");
+    assert!(setup.receipt(record.id, 8).await.unwrap().is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]

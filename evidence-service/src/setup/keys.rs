@@ -35,6 +35,19 @@ impl Setup {
         self.change_key(project, change, behalf).await
     }
 
+    /// The successor of our ledger key. The entry is signed by the outgoing one, so whoever pinned that one can follow.
+    pub async fn introduce_ledger_key(
+        &self,
+        project: ProjectId,
+        key: &PublicKey,
+        possession: [u8; 64],
+        behalf: &str,
+    ) -> Result<u64, SetupError> {
+        let mut change = KeyChange::introduction(Purpose::Ledger, key.clone(), possession);
+        change.replaces = Some(self.ledger.keys().ledger.kid().clone());
+        self.change_key(project, change, behalf).await
+    }
+
     /// Whether a key counts now: introduced, and neither retired nor revoked. A rotation that was interrupted asks.
     pub async fn key_counts(&self, project: ProjectId, kid: &Thumbprint) -> Result<bool, SetupError> {
         let rows = self.keys(project).await?;
@@ -73,8 +86,10 @@ impl Setup {
         let found = self.keys(project).await?.into_iter().find(|row| row.key.thumbprint() == *kid);
         let row =
             found.ok_or_else(|| AppendError::Refused(format!("key `{kid}` is not known to this project")))?;
-        // Without them nothing could be appended any more; they change by rotation and handover only.
-        if matches!(row.purpose, Purpose::Ledger | Purpose::Log) {
+        // Without them nothing could be appended any more. A ledger key ends once its successor signs; a log key changes
+        // by handover only.
+        let signs_now = row.purpose == Purpose::Ledger && kid == self.ledger.keys().ledger.kid();
+        if signs_now || row.purpose == Purpose::Log {
             return Err(AppendError::Refused(format!("key `{kid}` signs the ledger itself")).into());
         }
         let change = KeyChange {
