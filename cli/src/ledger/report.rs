@@ -1,5 +1,6 @@
 //! What an audit says of one ledger.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use counterfoil_core::audit::{Broken, Clean};
@@ -40,11 +41,13 @@ impl Report {
 
     /// Prints it and gives the exit code: 0 all clean, 40 something broken, 50 no ledger of the pinned issuer.
     pub fn finish(&self, as_json: bool) -> ExitCode {
-        if as_json {
-            println!("{:#}", json!(self.ledgers));
+        let text = if as_json {
+            format!("{:#}\n", json!(self.ledgers))
         } else {
-            self.ledgers.iter().for_each(print_lines);
-        }
+            self.ledgers.iter().map(lines).collect()
+        };
+        // Whoever closed the pipe has read enough; the exit code still says what was found.
+        let _ = std::io::stdout().write_all(text.as_bytes());
         match (self.broken, self.ledgers.is_empty()) {
             (true, _) => ExitCode::from(BROKEN),
             (false, true) => {
@@ -56,11 +59,10 @@ impl Report {
     }
 }
 
-fn print_lines(ledger: &Value) {
+fn lines(ledger: &Value) -> String {
     let text = |name: &str| ledger[name].as_str().map_or_else(|| ledger[name].to_string(), str::to_owned);
-    println!("{:<9} {}", text("outcome"), text("issuer"));
     let names = ["place", "why", "size", "root", "verified", "erased", "keys"];
-    for name in names.into_iter().filter(|name| !ledger[*name].is_null()) {
-        println!("  {name:<9} {}", text(name));
-    }
+    let members = names.into_iter().filter(|name| !ledger[*name].is_null());
+    let first = format!("{:<9} {}\n", text("outcome"), text("issuer"));
+    members.fold(first, |lines, name| lines + &format!("  {name:<9} {}\n", text(name)))
 }
