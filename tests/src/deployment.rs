@@ -42,7 +42,10 @@ pub struct Deployment {
 
 impl Deployment {
     pub fn start(plan: &Plan) -> anyhow::Result<Self> {
-        let postgres = Postgres::start()?;
+        Self::start_on(Postgres::start()?, plan)
+    }
+
+    pub fn start_on(postgres: Postgres, plan: &Plan) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("counterfoil-test-").tempdir()?;
         let ports = free_ports()?;
         let founded = init(folder.path(), &postgres, ports)?;

@@ -11,8 +11,18 @@ use tempfile::TempDir;
 /// Names the socket file; nothing listens on TCP.
 pub const PORT: u16 = 5432;
 
+/// Whether a commit waits for the disk.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Durability {
+    /// What was written survives the end of any process, not of the machine: enough for tests, which end processes.
+    Processes,
+    /// Postgres as it comes.
+    Machine,
+}
+
 pub struct Postgres {
     binaries: PathBuf,
+    durability: Durability,
     user: Option<(u32, u32)>,
     // Short, because socket paths end at 107 bytes, and not below root's own folders, which the user could not enter.
     folder: TempDir,
@@ -21,10 +31,14 @@ pub struct Postgres {
 
 impl Postgres {
     pub fn start() -> anyhow::Result<Self> {
+        Self::start_with(Durability::Processes)
+    }
+
+    pub fn start_with(durability: Durability) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("cf-t-").tempdir_in("/tmp")?;
         let user = unprivileged()?;
         chown(folder.path(), user.map(|u| u.0), user.map(|u| u.1))?;
-        let mut postgres = Self { binaries: binaries()?, user, folder, running: None };
+        let mut postgres = Self { binaries: binaries()?, durability, user, folder, running: None };
         postgres.initialise()?;
         postgres.restart()?;
         Ok(postgres)
@@ -51,12 +65,19 @@ impl Postgres {
         std::fs::File::options().create(true).append(true).open(&log)?;
         let mut command = self.command("postgres");
         command.arg("-D").arg(&data).arg("-k").arg(self.socket());
-        // The tests end processes, not machines: what was written survives without fsync.
-        command.args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=60"]);
+        command.args(["-c", "listen_addresses=", "-c", "max_connections=60"]);
+        if self.durability == Durability::Processes {
+            command.args(["-c", "fsync=off"]);
+        }
         let mut process = Process::start("postgres", &mut command, &log)?;
         process.until("ready", || self.connect("postgres", "postgres").is_ok())?;
         self.running = Some(process);
         Ok(())
+    }
+
+    /// The postmaster, if it runs.
+    pub fn id(&self) -> Option<u32> {
+        self.running.as_ref().map(Process::id)
     }
 
     /// A plain dump, as the superuser makes it.

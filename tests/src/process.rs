@@ -40,6 +40,10 @@ impl Process {
         Ok(())
     }
 
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The last lines of its log.
     pub fn said(&self) -> String {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
