@@ -24,12 +24,18 @@ pub mod standing;
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
+use tempfile::TempDir;
 
 /// Where the parts of a deployment lie.
 #[derive(Clone, Debug)]
-pub struct Folder(PathBuf);
+pub struct Folder {
+    path: PathBuf,
+    /// Removes the folder when the last clone is gone.
+    temporary: Option<Arc<TempDir>>,
+}
 
 impl Folder {
     /// Makes the folder if it is not there; only its owner may enter a new one.
@@ -38,56 +44,67 @@ impl Folder {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
             made.with_context(|| format!("`{}`", path.display()))?;
         }
-        let absolute = fs::canonicalize(path).with_context(|| format!("`{}`", path.display()))?;
-        Ok(Self(absolute))
+        let path = fs::canonicalize(path).with_context(|| format!("`{}`", path.display()))?;
+        Ok(Self { path, temporary: None })
+    }
+
+    /// A folder that goes when nobody needs it any more, its database with it.
+    pub fn temporary() -> anyhow::Result<Self> {
+        let temporary = tempfile::Builder::new().prefix("counterfoil-").tempdir()?;
+        let path = fs::canonicalize(temporary.path())?;
+        Ok(Self { path, temporary: Some(Arc::new(temporary)) })
+    }
+
+    pub fn is_temporary(&self) -> bool {
+        self.temporary.is_some()
     }
 
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     pub fn evidence_config(&self) -> PathBuf {
-        self.0.join("evidence.toml")
+        self.path.join("evidence.toml")
     }
 
     pub fn gateway_config(&self) -> PathBuf {
-        self.0.join("gateway.toml")
+        self.path.join("gateway.toml")
     }
 
     pub fn evidence_keys(&self) -> PathBuf {
-        self.0.join(config::EVIDENCE_KEYS)
+        self.path.join(config::EVIDENCE_KEYS)
     }
 
     pub fn gateway_keys(&self) -> PathBuf {
-        self.0.join(config::GATEWAY_KEYS)
+        self.path.join(config::GATEWAY_KEYS)
     }
 
     pub fn evidence_kek(&self) -> PathBuf {
-        self.0.join(config::EVIDENCE_KEK)
+        self.path.join(config::EVIDENCE_KEK)
     }
 
     pub fn gateway_kek(&self) -> PathBuf {
-        self.0.join(config::GATEWAY_KEK)
+        self.path.join(config::GATEWAY_KEK)
     }
 
     pub fn service_token(&self) -> PathBuf {
-        self.0.join(config::SERVICE_TOKEN)
+        self.path.join(config::SERVICE_TOKEN)
     }
 
     pub fn disclosure_key(&self) -> PathBuf {
-        self.0.join("disclosure-key.jwk")
+        self.path.join("disclosure-key.jwk")
     }
 
     pub fn project(&self) -> PathBuf {
-        self.0.join("project.toml")
+        self.path.join("project.toml")
     }
 
     pub fn registry(&self) -> PathBuf {
-        self.0.join("registry.toml")
+        self.path.join("registry.toml")
     }
 
     pub fn rules(&self) -> PathBuf {
-        self.0.join("rules.cedar")
+        self.path.join("rules.cedar")
     }
 }
 

@@ -31,27 +31,23 @@ pub struct Arguments {
 
 pub async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     crate::log::to_standard_error();
-    // Removed when the value is dropped; a folder that was named is kept.
-    let temporary = tempfile::Builder::new().prefix("counterfoil-demo-").tempdir()?;
-    let kept = arguments.dir.is_some();
-    let folder = Folder::open(arguments.dir.as_deref().unwrap_or(temporary.path()))?;
+    let folder = match &arguments.dir {
+        Some(path) => Folder::open(path)?,
+        None => Folder::temporary()?,
+    };
     ensure!(
         ProjectRecord::find(&folder)?.is_none(),
         "`{}` holds a deployment already",
         folder.path().display()
     );
-    let ports = if arguments.once { PortArguments::any() } else { arguments.ports };
-
-    println!("starting a database, the evidence service and the gateway");
-    let mut standing = Standing::start(&folder, &Source::Demo, ports.settle()?).await?;
-    let held = match Scene::open(&standing, &folder).await {
-        Ok(mut scene) => play(&mut scene).await,
-        Err(error) => {
-            println!("  FAIL  connected {error:#}");
-            false
+    // Whoever stops it half-way leaves nothing behind either: what was begun is dropped.
+    let (mut standing, held) = tokio::select! {
+        shown = show(&arguments, &folder) => shown?,
+        stopped = asked_to_stop() => {
+            stopped?;
+            return Ok(ExitCode::FAILURE);
         }
     };
-
     if !arguments.once {
         print!("{}", links(&standing, &folder));
         tokio::select! {
@@ -59,12 +55,24 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             stopped = asked_to_stop() => stopped?,
         }
     }
-    let database = standing.stop().await?;
-    if !kept {
-        database.dangerous_remove()?;
-    }
+    standing.stop().await?;
     println!("{}", if held { "every step held" } else { "a step did not hold" });
     Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The deployment, still running, and whether every step held.
+async fn show(arguments: &Arguments, folder: &Folder) -> anyhow::Result<(Standing, bool)> {
+    let ports = if arguments.once { PortArguments::any() } else { arguments.ports };
+    println!("starting a database, the evidence service and the gateway");
+    let standing = Standing::start(folder, &Source::Demo, ports.settle()?).await?;
+    let held = match Scene::open(&standing, folder).await {
+        Ok(mut scene) => play(&mut scene).await,
+        Err(error) => {
+            println!("  FAIL  connected {error:#}");
+            false
+        }
+    };
+    Ok((standing, held))
 }
 
 fn links(standing: &Standing, folder: &Folder) -> String {

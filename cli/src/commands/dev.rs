@@ -45,8 +45,7 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
         stopped = asked_to_stop() => stopped?,
     }
     eprintln!("stopping");
-    drop(standing.stop().await?);
-    Ok(())
+    standing.stop().await
 }
 
 /// Ctrl-C, or a polite kill.

@@ -23,14 +23,31 @@ pub struct DatabaseAddress {
     pub password_file: Option<PathBuf>,
 }
 
-/// A database that answers. Dropping it stops a cluster of our own.
+/// A database that answers. Dropping it stops a cluster of our own, and removes that of a temporary folder.
 pub struct Database {
     pub address: DatabaseAddress,
     /// Somebody who may make roles and databases; None when that was done before.
     admin: Option<tokio_postgres::Config>,
-    data: Option<PathBuf>,
-    // Last, so that it stops after everything else of this value is gone.
+    _cluster: Option<OwnCluster>,
+}
+
+struct OwnCluster {
+    /// None once it is stopped.
     running: Option<Running>,
+    /// For root it lies outside the folder.
+    data: PathBuf,
+    /// Held so that the folder outlives its cluster.
+    folder: Folder,
+}
+
+impl Drop for OwnCluster {
+    fn drop(&mut self) {
+        drop(self.running.take());
+        if self.folder.is_temporary() {
+            // What cannot be removed stays, which harms nobody; there is no one left to tell.
+            let _ = std::fs::remove_dir_all(&self.data);
+        }
+    }
 }
 
 impl Database {
@@ -48,7 +65,9 @@ impl Database {
             password_file: None,
         };
         let admin = Some(running.admin("postgres"));
-        Ok(Self { address, admin, data: Some(cluster.data_folder().to_owned()), running: Some(running) })
+        let data = cluster.data_folder().to_owned();
+        let cluster = OwnCluster { running: Some(running), data, folder: folder.clone() };
+        Ok(Self { address, admin, _cluster: Some(cluster) })
     }
 
     /// A database that somebody else looks after. `url` is that of a role that may make roles and databases.
@@ -62,7 +81,7 @@ impl Database {
         let port = admin.get_ports().first().copied().unwrap_or(5432);
         let password_file = password_file.map(std::path::absolute).transpose()?;
         let address = DatabaseAddress { host, port, name: name.to_owned(), password_file };
-        Ok(Self { address, admin: Some(admin), data: None, running: None })
+        Ok(Self { address, admin: Some(admin), _cluster: None })
     }
 
     /// The database that evidence.toml names; somebody else looks after it.
@@ -74,19 +93,10 @@ impl Database {
             name: configured.name,
             password_file: configured.password_file,
         };
-        Ok(Self { address, admin: None, data: None, running: None })
+        Ok(Self { address, admin: None, _cluster: None })
     }
 
     pub fn admin(&self) -> anyhow::Result<&tokio_postgres::Config> {
         self.admin.as_ref().context("nobody was named who may make a database")
-    }
-
-    /// Stops a cluster of our own and removes its data.
-    pub fn dangerous_remove(mut self) -> std::io::Result<()> {
-        drop(self.running.take());
-        match self.data.take() {
-            Some(data) => std::fs::remove_dir_all(data),
-            None => Ok(()),
-        }
     }
 }

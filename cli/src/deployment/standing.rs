@@ -74,12 +74,12 @@ impl Standing {
         }
     }
 
-    /// The database is handed back still running, for whoever wants to remove it.
-    pub async fn stop(self) -> anyhow::Result<Database> {
+    /// From the outside in, the database last.
+    pub async fn stop(self) -> anyhow::Result<()> {
         let gateway = self.gateway.stop().await;
         let evidence = self.evidence.stop().await;
-        gateway.and(evidence)?;
-        Ok(self.database)
+        drop(self.database);
+        gateway.and(evidence)
     }
 }
 

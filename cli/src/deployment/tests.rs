@@ -16,25 +16,14 @@ use super::source::Source;
 use super::*;
 use crate::clock;
 
-/// Removes the cluster's data, which for root lies outside the folder.
 struct Site {
     folder: Folder,
-    database: Option<Database>,
+    database: Database,
     founded: Founded,
-    _temporary: TempDir,
-}
-
-impl Drop for Site {
-    fn drop(&mut self) {
-        if let Some(database) = self.database.take() {
-            database.dangerous_remove().unwrap();
-        }
-    }
 }
 
 async fn site() -> Site {
-    let temporary = TempDir::new().unwrap();
-    let folder = Folder::open(&temporary.path().join("deployment")).unwrap();
+    let folder = Folder::temporary().unwrap();
     let database = Database::managed(&folder).unwrap();
     let ports = PortArguments::any().settle().unwrap();
     let wish = Wish {
@@ -45,7 +34,7 @@ async fn site() -> Site {
         database: DatabaseKind::Managed,
     };
     let founded = found(&folder, &wish, &database, &ports).await.unwrap();
-    Site { folder, database: Some(database), founded, _temporary: temporary }
+    Site { folder, database, founded }
 }
 
 impl Site {
@@ -83,6 +72,17 @@ async fn a_new_deployment_shows_its_secrets_to_its_owner_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_temporary_deployment_leaves_nothing_behind() {
+    let site = site().await;
+    let (folder, socket) = (site.folder.path().to_owned(), PathBuf::from(&site.database.address.host));
+    assert!(folder.exists() && socket.exists());
+
+    drop(site);
+
+    assert!(!folder.exists() && !socket.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_two_services_cannot_open_each_others_keys() {
     let site = site().await;
 
@@ -108,7 +108,7 @@ async fn a_deployment_is_never_made_over_another() {
     };
     let ports = PortArguments::any().settle().unwrap();
 
-    let again = found(&site.folder, &wish, site.database.as_ref().unwrap(), &ports).await;
+    let again = found(&site.folder, &wish, &site.database, &ports).await;
 
     assert!(again.is_err());
     assert_eq!(ProjectRecord::of(&site.folder).unwrap().id, before.id);
