@@ -19,6 +19,7 @@ use counterfoil_jwks::Mode;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, Deserialize)]
@@ -43,10 +44,29 @@ pub struct Config {
     /// Pages that may call us from a browser (`Origin`, exact). None by default.
     #[serde(default)]
     pub origins: BTreeSet<String>,
+    #[serde(default)]
+    pub limits: Limits,
     #[serde(rename = "project")]
     pub projects: Vec<ProjectConfig>,
     #[serde(default, rename = "provider")]
     pub providers: BTreeMap<ProviderId, ProviderConfig>,
+}
+
+/// What one API key may ask of one gateway.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Sustained. The default is several times what one database commits, so it stops floods and nothing else.
+    pub messages_per_second: NonZeroU32,
+    /// At once.
+    pub burst: NonZeroU32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let ten_thousand = NonZeroU32::MIN.saturating_add(9_999);
+        Self { messages_per_second: ten_thousand, burst: ten_thousand }
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -14,6 +14,7 @@ mod headers;
 mod legacy;
 mod methods;
 mod modern;
+pub mod rate;
 mod refusal;
 mod reply;
 pub mod session;

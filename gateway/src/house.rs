@@ -3,6 +3,7 @@
 use crate::clock::LedgerClock;
 use crate::control::Follower;
 use crate::front::Names;
+use crate::front::rate::Rates;
 use crate::front::session::Sessions;
 use crate::in_flight::InFlight;
 use crate::recorder::Recorder;
@@ -20,6 +21,7 @@ use tokio_util::task::TaskTracker;
 
 pub struct House {
     pub names: Names,
+    pub rates: Rates,
     pub projects: Vec<Arc<Project>>,
     pub providers: BTreeMap<ProviderId, Arc<Provider>>,
     pub fleet: Fleet,

@@ -16,6 +16,7 @@ mod evidence;
 mod front;
 mod house;
 mod in_flight;
+mod listener;
 mod observation;
 mod opening;
 mod pipeline;

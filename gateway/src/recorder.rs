@@ -13,10 +13,13 @@ pub use courier::Courier;
 
 use crate::control::Follower;
 use crate::evidence::Evidence;
-use counterfoil_core::digest::Digest;
-use counterfoil_core::id::{InstanceId, ProjectId};
+use check::Expected;
+use counterfoil_core::envelope::Signed;
+use counterfoil_core::id::{InstanceId, KeyId, ProjectId};
 use counterfoil_core::receipt::Receipt;
-use counterfoil_core::record::{RawItem, RefusedReason};
+use counterfoil_core::record::{Item, OpeningItem, RawItem, RefusedReason, StatementItem};
+use counterfoil_core::statement::{Decision, Observation};
+use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -56,7 +59,7 @@ pub struct Acknowledged {
 
 pub(crate) struct Waiting {
     item: RawItem,
-    digest: Digest,
+    expected: Expected,
     judged_at: Instant,
     fate: oneshot::Sender<Fate>,
 }
@@ -88,9 +91,21 @@ impl Recorder {
     }
 
     /// Hands a decision over and waits for its fate.
-    pub async fn record(&self, item: RawItem, digest: Digest, judged_at: Instant) -> Fate {
+    pub async fn record(&self, signed: &Signed<Decision>, credential: KeyId, judged_at: Instant) -> Fate {
         let (fate, answer) = oneshot::channel();
-        let waiting = Waiting { item, digest, judged_at, fate };
+        let decision = signed.payload();
+        let statement = String::from_utf8(signed.bytes().to_vec()).expect("canonical JSON is UTF-8");
+        let waiting = Waiting {
+            item: statement_item(decision.project, Some(credential), &statement),
+            expected: Expected {
+                project: decision.project,
+                digest: signed.digest(),
+                statement,
+                decided_at: decision.at,
+            },
+            judged_at,
+            fate,
+        };
         // A full queue means that the ledger does not keep up: no, at once, rather than late.
         if self.decisions.try_send(waiting).is_err() {
             return Fate::NotTaken;
@@ -99,12 +114,28 @@ impl Recorder {
         answer.await.unwrap_or(Fate::InDoubt)
     }
 
-    /// Hands over what rides in the next batch: an observation or an opening.
-    pub fn trail(&self, item: RawItem) {
+    /// Hands over an observation, which rides in the next batch.
+    pub fn observe(&self, signed: &Signed<Observation>) {
+        let statement = std::str::from_utf8(signed.bytes()).expect("canonical JSON is UTF-8");
+        self.trail(statement_item(signed.payload().project, None, statement));
+    }
+
+    /// Hands over a sealed opening, which rides in the next batch.
+    pub fn keep(&self, opening: OpeningItem) {
+        self.trail(Item::Opening(opening).to_raw());
+    }
+
+    fn trail(&self, item: RawItem) {
         if self.trailing.try_send(item).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
+}
+
+/// A signed statement as the record request carries it.
+fn statement_item(project: ProjectId, credential: Option<KeyId>, statement: &str) -> RawItem {
+    let statement = RawValue::from_string(statement.to_owned()).expect("a signed envelope is one JSON text");
+    Item::Statement(StatementItem { project, credential, idempotency: None, statement }).to_raw()
 }
 
 #[cfg(test)]

@@ -8,10 +8,12 @@ use crate::clock::LedgerClock;
 use crate::config::{Config, ConfigError, ProjectConfig};
 use crate::control::Follower;
 use crate::evidence::{Evidence, ServiceToken, TokenError};
+use crate::front::rate::Rates;
 use crate::front::session::Sessions;
 use crate::front::{Names, router};
 use crate::house::{House, Keys, Project, Provider};
 use crate::in_flight::InFlight;
+use crate::listener;
 use crate::recorder::{Courier, Recorder};
 use crate::upstream::{Fleet, Start};
 use counterfoil_core::id::{InstanceId, ProviderId};
@@ -43,8 +45,6 @@ pub enum ServeError {
     Client(#[from] reqwest::Error),
     #[error("policy engine: {0}")]
     Policy(#[from] counterfoil_policy::BootError),
-    #[error("listener failed: {0}")]
-    Listener(std::io::Error),
 }
 
 /// A gateway that has its port.
@@ -85,6 +85,7 @@ impl Gateway {
         let (projects, couriers) = projects(&config.projects, &keys, &evidence);
         let house = Arc::new(House {
             names: Names { hosts: config.hosts, origins: config.origins },
+            rates: Rates::new(&config.limits),
             projects,
             providers: providers(config.providers),
             fleet: Fleet::empty(),
@@ -113,18 +114,14 @@ impl Gateway {
             couriers.spawn(courier.run(drain.clone()));
         }
         tracing::info!(address = %self.address, "gateway listens");
-        let stopping = CancellationToken::new();
-        let heard = stopping.clone();
-        let served =
-            axum::serve(self.listener, router(self.house.clone())).with_graceful_shutdown(async move {
-                shutdown.await;
-                heard.cancel();
-            });
-        // Connections may be kept open by their hosts for ever; calls are what has to end.
-        let served = tokio::select! {
-            served = async { served.await } => served.map_err(ServeError::Listener),
-            () = async { stopping.cancelled().await; tokio::time::sleep(FAREWELL).await } => Ok(()),
-        };
+        let stop = CancellationToken::new();
+        let stopping = stop.clone();
+        tokio::spawn(async move {
+            shutdown.await;
+            stopping.cancel();
+        });
+        // Hosts may keep connections open for ever; calls are what has to end.
+        listener::serve(self.listener, router(self.house.clone()), (stop, FAREWELL)).await;
         self.house.calls.close();
         let _ = tokio::time::timeout(FAREWELL, self.house.calls.wait()).await;
         drain.cancel();
@@ -133,7 +130,7 @@ impl Gateway {
         while followers.join_next().await.is_some() {}
         self.house.fleet.stop().await;
         tracing::info!("gateway stopped");
-        served
+        Ok(())
     }
 }
 

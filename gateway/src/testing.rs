@@ -7,5 +7,5 @@ pub mod provider;
 mod world;
 
 pub use host::{Host, Reply, call, read};
-pub use ledger::Behaviour;
-pub use world::{OTHER_KEY, World};
+pub use ledger::{Behaviour, log_key};
+pub use world::{OTHER_KEY, World, control_of_world};

@@ -3,10 +3,16 @@
 use super::refusal::{INVALID_REQUEST, PARSE_ERROR, Refusal};
 use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode, header};
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http_body_util::BodyExt as _;
+use std::time::Duration;
 
 /// Four times what can be bound, so that a call too large to bind is still read and recorded as one.
 pub const MOST_BYTES: usize = 4 * 1024 * 1024;
+/// What is more than that is read and thrown away, so that its sender gets to read our answer instead of a broken
+/// connection; what is more than this is not even that.
+const PATIENCE: usize = 4 * MOST_BYTES;
+/// A host that sends slower than this does not mean it: 4 MiB in thirty seconds is 1.1 Mbit/s.
+const WITHIN: Duration = Duration::from_secs(30);
 
 pub async fn read(headers: &HeaderMap, body: Body) -> Result<String, Refusal> {
     if !says_json(headers) {
@@ -23,19 +29,35 @@ pub async fn read(headers: &HeaderMap, body: Body) -> Result<String, Refusal> {
             "`Accept` must allow application/json",
         ));
     }
-    let collected = Limited::new(body, MOST_BYTES).collect().await;
-    let bytes = match collected {
-        Ok(collected) => collected.to_bytes(),
-        Err(error) if error.is::<LengthLimitError>() => {
-            return Err(Refusal::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                INVALID_REQUEST,
-                format!("larger than {MOST_BYTES} bytes"),
-            ));
+    let bytes = tokio::time::timeout(WITHIN, whole(body)).await.map_err(|_| {
+        Refusal::new(StatusCode::REQUEST_TIMEOUT, INVALID_REQUEST, "the body came too slowly")
+    })??;
+    String::from_utf8(bytes).map_err(|_| Refusal::bad(PARSE_ERROR, "not UTF-8"))
+}
+
+async fn whole(mut body: Body) -> Result<Vec<u8>, Refusal> {
+    let (mut read, mut seen) = (Vec::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Refusal::bad(PARSE_ERROR, "the body broke off"))?;
+        let Ok(chunk) = frame.into_data() else {
+            continue;
+        };
+        seen += chunk.len();
+        if seen <= MOST_BYTES {
+            read.extend_from_slice(&chunk);
         }
-        Err(_) => return Err(Refusal::bad(PARSE_ERROR, "the body broke off")),
-    };
-    String::from_utf8(bytes.into()).map_err(|_| Refusal::bad(PARSE_ERROR, "not UTF-8"))
+        if seen > PATIENCE {
+            break;
+        }
+    }
+    match seen > MOST_BYTES {
+        true => Err(Refusal::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            INVALID_REQUEST,
+            format!("larger than {MOST_BYTES} bytes"),
+        )),
+        false => Ok(read),
+    }
 }
 
 fn says_json(headers: &HeaderMap) -> bool {

@@ -4,6 +4,7 @@
 //! a message that was read and names another method is not. What a caller is told does not depend on the recording.
 
 use super::guard::Stranger;
+use super::rate::TooMuch;
 use super::refusal::Refusal;
 use super::{auth, body, legacy, modern, reply};
 use crate::call::{Asked, Caller, Received, Wants};
@@ -13,7 +14,7 @@ use crate::pipeline;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use counterfoil_core::statement::Origin;
 use std::pin::Pin;
@@ -47,6 +48,9 @@ async fn answer(house: Arc<House>, origin: Origin, provider: String, request: Re
             None => auth::ask_for_key(),
         };
     };
+    if let Err(too_much) = house.rates.admit(caller.key) {
+        return slow_down(too_much);
+    }
     let provider = house.provider(&provider, caller.project.id);
     let door = Door { house, caller, origin, provider };
     match parts.method {
@@ -60,6 +64,11 @@ async fn answer(house: Arc<House>, origin: Origin, provider: String, request: Re
 /// No stream to listen on: we send nothing that was not asked for.
 fn not_allowed() -> Response {
     (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST, DELETE")]).into_response()
+}
+
+fn slow_down(too_much: TooMuch) -> Response {
+    let seconds = HeaderValue::from(too_much.seconds());
+    (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, seconds)]).into_response()
 }
 
 struct Door {

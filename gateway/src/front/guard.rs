@@ -35,7 +35,9 @@ impl Names {
             .map(|value| value.to_str().ok())
             .chain(uri.authority().map(|authority| Some(authority.as_str())))
             .peekable();
-        let known = |name: Option<&str>| name.is_some_and(|n| self.hosts.contains(without_port(n)));
+        // RFC 9110, section 4.2.3: the case of a name does not matter.
+        let ours = |name: &str| self.hosts.contains(&without_port(name).to_ascii_lowercase());
+        let known = |name: Option<&str>| name.is_some_and(ours);
         if names.peek().is_none() || !names.all(known) {
             return Err(Stranger::Host);
         }
@@ -85,6 +87,7 @@ mod tests {
     fn a_foreign_host_or_origin_is_refused() {
         assert_eq!(check(&[("host", "localhost:8787")]), Ok(()));
         assert_eq!(check(&[("host", "127.0.0.1")]), Ok(()));
+        assert_eq!(check(&[("host", "LocalHost:80")]), Ok(()));
         assert_eq!(check(&[("host", "localhost"), ("origin", "https://console.example")]), Ok(()));
 
         assert_eq!(check(&[]), Err(Stranger::Host));

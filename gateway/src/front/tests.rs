@@ -133,6 +133,23 @@ async fn every_bad_input_is_refused_in_its_own_way_and_recorded() {
     assert!(world.provider_log().is_empty());
 }
 
+// T8
+#[tokio::test]
+async fn a_key_that_asks_too_much_is_told_to_wait_and_nothing_is_recorded() {
+    let one = std::num::NonZeroU32::MIN;
+    let limits = crate::config::Limits { messages_per_second: one, burst: one };
+    let world = World::with(|config| config.limits = limits).await;
+    let host = world.host.initialize().await;
+
+    let refused = host.post("/mcp/notes", call("note_read", NOTE)).send().await.expect("an answer");
+
+    assert_eq!(refused.status(), 429);
+    let wait: u64 = refused.headers()["retry-after"].to_str().expect("text").parse().expect("a number");
+    assert!(wait >= 1);
+    assert!(world.decisions().is_empty());
+    assert!(world.host.with_key(OTHER_KEY).say(PING).await.status != 429);
+}
+
 #[tokio::test]
 async fn what_concerns_no_call_leaves_no_entry() {
     let world = World::new().await;

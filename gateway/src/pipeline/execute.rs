@@ -12,7 +12,6 @@ use crate::answer::{Answer, Body, Fault};
 use crate::control::RECENT;
 use crate::house::House;
 use crate::observation::{Seen, observe};
-use crate::pipeline::record::statement_item;
 use crate::raw::Object;
 use crate::slip::receipt_for;
 use crate::upstream::{Connection, Outcome};
@@ -107,7 +106,7 @@ fn leave_observation(judged: &Judged, seen: &Seen, sent_at: Option<Timestamp>, h
     let key = &house.keys.decision;
     let seed = &decided.provider_seed;
     if let Some(observation) = observe(&decided.signed, seed, seen, (sent_at, at), key) {
-        project.recorder.trail(statement_item(project.id, None, &observation));
+        project.recorder.observe(&observation);
     }
 }
 

@@ -9,11 +9,8 @@ use crate::decision::Decided;
 use crate::house::{House, Project};
 use crate::observation::{Seen, observe};
 use crate::recorder::{Acknowledged, Fate};
-use counterfoil_core::envelope::Signed;
-use counterfoil_core::id::{KeyId, ProjectId};
-use counterfoil_core::record::{Item, OpeningItem, RawItem, RefusedReason, StatementItem};
+use counterfoil_core::record::{OpeningItem, RefusedReason};
 use counterfoil_core::statement::{ObservationReason, Verdict};
-use serde_json::value::RawValue;
 use std::sync::Arc;
 
 pub struct Recorded {
@@ -33,8 +30,7 @@ pub async fn record(priced: Priced, house: &House) -> Result<Recorded, Unrecorde
     let project = judged.call.received.caller.project.clone();
     let credential = judged.call.received.caller.key;
     let signed = &judged.decided.signed;
-    let item = statement_item(project.id, Some(credential), signed);
-    let fate = project.recorder.record(item, signed.digest(), judged.judged_at).await;
+    let fate = project.recorder.record(signed, credential, judged.judged_at).await;
     match fate {
         Fate::Recorded(acknowledged) => Ok(recorded(judged, *acknowledged, house)),
         Fate::Refused(RefusedReason::Stale | RefusedReason::Killed | RefusedReason::Skew) => {
@@ -59,9 +55,7 @@ fn recorded(mut judged: Judged, acknowledged: Acknowledged, house: &House) -> Re
     let decision = judged.decided.signed.digest();
     if let Some(opening) = judged.decided.opening.take() {
         house.calls.spawn_blocking(move || match opening.seal(&control.disclosure) {
-            Ok(jwe) => project
-                .recorder
-                .trail(Item::Opening(OpeningItem { project: project.id, decision, jwe }).to_raw()),
+            Ok(jwe) => project.recorder.keep(OpeningItem { project: project.id, decision, jwe }),
             Err(error) => tracing::error!(project = %project.id, %error, "no opening kept"),
         });
     }
@@ -78,13 +72,6 @@ fn not_sent(judged: &Judged, project: &Arc<Project>, house: &House) {
     let seen = Seen::NotSent(ObservationReason::AckUnknown);
     let key = &house.keys.decision;
     if let Some(observation) = observe(signed, provider_seed, &seen, (None, now), key) {
-        project.recorder.trail(statement_item(project.id, None, &observation));
+        project.recorder.observe(&observation);
     }
-}
-
-/// A signed statement as the record request carries it.
-pub fn statement_item<T>(project: ProjectId, credential: Option<KeyId>, signed: &Signed<T>) -> RawItem {
-    let text = std::str::from_utf8(signed.bytes()).expect("canonical JSON is UTF-8");
-    let statement = RawValue::from_string(text.to_owned()).expect("a signed envelope is one JSON text");
-    Item::Statement(StatementItem { project, credential, idempotency: None, statement }).to_raw()
 }

@@ -1,7 +1,8 @@
 //! The courier of one project: one request under way, everything that waits goes into the next.
 
 use super::batch::Batch;
-use super::{Fate, Waiting, check};
+use super::check::Checker;
+use super::{Fate, Waiting};
 use crate::clock::LedgerClock;
 use crate::control::Follower;
 use crate::evidence::{Evidence, NoAnswer};
@@ -184,8 +185,9 @@ impl Courier {
         }
         let mut answers = answer.answers.into_iter();
         let control = self.route.control.known();
+        let mut checker = Checker::of_batch(asked_at, control.as_deref());
         for (waiting, answer) in batch.decisions.into_iter().zip(&mut answers) {
-            let fate = check::fate(waiting.digest, answer, control.as_deref(), asked_at);
+            let fate = checker.fate(answer, &waiting.expected);
             settle(waiting, fate);
         }
         self.hear_trailing(batch.trailing, answers);

@@ -3,10 +3,11 @@
 use super::ledger::{self, Ledger, beginning, log_key};
 use super::{Host, provider};
 use crate::config::{Config, ProjectConfig, ProviderConfig};
+use crate::control::Control;
 use crate::serve::Gateway;
 use counterfoil_core::control::{Credential, Documents, Grants, Snapshot, SnapshotKeys};
 use counterfoil_core::digest::Digest;
-use counterfoil_core::key::{Capability, Decision, Jwk, Purpose};
+use counterfoil_core::key::{Capability, Decision, Jwk, Purpose, SigningKey};
 use counterfoil_core::nonce::Nonce16;
 use counterfoil_core::statement::{Environment, Verdict};
 use counterfoil_jwks::{Holder, Kek, Mode, Store, secret};
@@ -81,6 +82,14 @@ impl World {
     }
 }
 
+/// What the world's gateway knows, with this key as its own.
+pub fn control_of_world(own: &SigningKey<Decision>) -> Control {
+    let disclosure = EcKeyPair::generate(EcCurve::P256).expect("a key pair");
+    let snapshot = snapshot(&disclosure);
+    let (project, own) = (snapshot.project, [Jwk::new(own.public(), Purpose::Decision)]);
+    Control::compile(snapshot, project, &own, None, None).expect("a good snapshot")
+}
+
 fn log_path(folder: &TempDir) -> PathBuf {
     folder.path().join("provider.log")
 }
@@ -111,6 +120,7 @@ fn config(folder: &TempDir, evidence_url: String) -> Config {
         mode: Mode::Dev,
         hosts: ["127.0.0.1".to_owned()].into(),
         origins: Default::default(),
+        limits: Default::default(),
         projects: vec![ProjectConfig { id: PROJECT.parse().expect("an id"), log_key: None }],
         providers: [("notes".parse().expect("an id"), provider)].into(),
     }
