@@ -125,7 +125,7 @@ fn refused(refusal: &Refusal) -> (Value, ExitCode) {
 fn print_lines(report: &Value) {
     let Some(members) = report.as_object() else { return };
     println!("{}", plain(&members["outcome"]));
-    for (name, value) in members.iter().filter(|(name, value)| *name != "outcome" && !value.is_null()) {
+    for (name, value) in members.iter().filter(|(name, value)| *name != "outcome" && !is_empty(value)) {
         println!("  {:<9} {}", name.replace('_', " "), plain(value));
     }
     if members["outcome"] == "VERIFIED" {
@@ -134,6 +134,10 @@ fn print_lines(report: &Value) {
         );
         println!("  Not checked: the rest of the log, and what the provider did.");
     }
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.is_null() || value.as_array().is_some_and(Vec::is_empty)
 }
 
 fn plain(value: &Value) -> String {
