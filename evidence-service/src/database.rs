@@ -67,6 +67,14 @@ impl Client {
         ProjectTx::begin(&mut self.0, project).await
     }
 
+    /// Begins a transaction that sees one moment of one project, for long reads.
+    pub(crate) async fn begin_snapshot(
+        &mut self,
+        project: ProjectId,
+    ) -> Result<ProjectTx<'_>, DatabaseError> {
+        ProjectTx::begin_snapshot(&mut self.0, project).await
+    }
+
     pub(crate) fn directory(&self) -> DirectoryClient<'_> {
         DirectoryClient::new(&self.0)
     }

@@ -11,7 +11,6 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use counterfoil_core::id::ProjectId;
 use serde::Serialize;
 
 use crate::clock;
@@ -71,13 +70,8 @@ impl Readiness {
         self.database = if writable { "ok" } else { "read-only" };
         let apart = (clock::now().millis() - clock).abs();
         self.clocks = if apart <= CLOCKS_APART_MILLIS { "ok" } else { "apart" };
-        let mut projects = Vec::new();
-        let mut after = -1;
-        while let Some((slot, project)) = store::next_project(&client.directory(), after).await? {
-            projects.push(ProjectId::from_uuid(project));
-            after = slot;
-        }
         drop(client);
+        let projects = ledger.all_projects().await?;
         self.projects = projects.len();
         (self.heads, self.keys) = ("ok", "ok");
         for project in projects {

@@ -7,13 +7,13 @@
 //! show that they did.
 
 pub(crate) mod append;
+pub(crate) mod audit;
 pub(crate) mod facts;
 pub(crate) mod head;
 pub(crate) mod heads_file;
 pub(crate) mod inspect;
 pub(crate) mod judge;
 pub(crate) mod project;
-pub(crate) mod projection;
 pub(crate) mod receipts;
 pub(crate) mod record;
 pub(crate) mod routes;

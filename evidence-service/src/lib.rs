@@ -17,6 +17,8 @@ pub mod ledger;
 mod public;
 mod service;
 pub mod setup;
+#[cfg(test)]
+mod statements_test;
 
 pub use config::Config;
 pub use database::DatabaseError;

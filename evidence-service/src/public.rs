@@ -4,10 +4,12 @@
 //! users by construction. Not promised: that this server shows everybody the same page. Receipts and checkpoints that
 //! people keep are for that.
 
+pub(crate) mod log;
 mod page;
 mod projection;
 pub(crate) mod routes;
 mod store;
+mod tiles;
 
 #[cfg(test)]
 pub(crate) use store::ALL;

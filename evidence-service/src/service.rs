@@ -74,6 +74,7 @@ impl Bound {
     /// Answers until `shutdown` resolves, then finishes what was begun.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
         let (stop, stopped) = watch::channel(());
+        let auditing = tokio::spawn(audit(Arc::clone(&self.ledger)));
         let upkeep = tokio::spawn(upkeep(Arc::clone(&self.ledger), self.limiter, stopped.clone()));
         let public = self.public_router.into_make_service_with_connect_info::<SocketAddr>();
         let public = axum::serve(self.public, public).with_graceful_shutdown(gone(stopped.clone()));
@@ -88,6 +89,7 @@ impl Bound {
             served = served => served.map(drop),
             () = grace(upkeep) => Ok(()),
         };
+        auditing.abort();
         if let Err(error) = self.ledger.save_heads() {
             tracing::error!(%error, "heads file");
         }
@@ -110,6 +112,17 @@ const GRACE: Duration = Duration::from_secs(5);
 async fn grace(upkeep: tokio::task::JoinHandle<()>) {
     let _ = upkeep.await;
     tokio::time::sleep(GRACE).await;
+}
+
+/// At boot and every hour.
+async fn audit(ledger: Arc<Ledger>) {
+    let mut hours = tokio::time::interval(Duration::from_secs(3600));
+    loop {
+        hours.tick().await;
+        if let Err(error) = ledger.audit_all().await {
+            tracing::error!(%error, "self-audit");
+        }
+    }
 }
 
 /// Once a second: the heads file; now and then: forgetting quiet peers.

@@ -15,10 +15,14 @@ mod keys;
 mod projects;
 mod publish;
 
+#[cfg(test)]
+pub(crate) use directory::ALL as DIRECTORY_STATEMENTS;
+
 use std::sync::Arc;
 
+use counterfoil_core::audit::{Broken, Clean};
 use counterfoil_core::id::ProjectId;
-use counterfoil_core::key::{Ledger as LedgerPurpose, Log};
+use counterfoil_core::key::{Ledger as LedgerPurpose, Log, Purpose};
 use counterfoil_jwks::{Holder, KekError, KekSource, Store, StoreError};
 
 use crate::clock::NoChance;
@@ -87,6 +91,11 @@ impl Setup {
         Ok(self.ledger.receipt(project, seq).await?)
     }
 
+    /// Recomputes one project from its signed bodies: what the service does by itself every hour.
+    pub async fn audit(&self, project: ProjectId) -> Result<Result<Clean, Broken>, SetupError> {
+        Ok(self.ledger.audit(project).await?)
+    }
+
     fn saved(&self) -> Result<(), SetupError> {
         Ok(self.ledger.save_heads()?)
     }
@@ -96,7 +105,16 @@ impl Setup {
 pub(crate) async fn open_ledger(config: &Config) -> Result<Arc<Ledger>, SetupError> {
     let kek = KekSource::from_parts(config.kek_file.as_deref()).load()?;
     let store = Store::open(&config.keys, Holder::Evidence, kek, config.mode)?;
-    let keys = Keys { ledger: store.signing_key::<LedgerPurpose>()?, log: store.signing_key::<Log>()? };
+    let published = store.published();
+    let ever = |purpose| {
+        published.iter().filter(|key| key.purpose == purpose).map(|key| key.public.clone()).collect()
+    };
+    let keys = Keys {
+        ledger: store.signing_key::<LedgerPurpose>()?,
+        log: store.signing_key::<Log>()?,
+        all_ledger: ever(Purpose::Ledger),
+        all_log: ever(Purpose::Log),
+    };
     let database = Arc::new(Database::open(&config.database).await?);
     Ok(Arc::new(Ledger::open(database, keys, &config.heads_file)?))
 }

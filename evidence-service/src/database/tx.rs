@@ -2,8 +2,8 @@
 
 use counterfoil_core::id::ProjectId;
 use deadpool_postgres::{Object, Transaction};
-use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
+use tokio_postgres::{IsolationLevel, Row};
 
 use super::{DatabaseError, Sql, store};
 
@@ -18,6 +18,18 @@ pub(crate) type Parameters<'p> = &'p [&'p (dyn ToSql + Sync)];
 impl<'c> ProjectTx<'c> {
     pub(super) async fn begin(client: &'c mut Object, project: ProjectId) -> Result<Self, DatabaseError> {
         let tx = client.transaction().await?;
+        let enter = tx.prepare_cached(store::ENTER.text()).await?;
+        tx.query_one(&enter, &[&project.uuid().to_string()]).await?;
+        Ok(Self { tx, project })
+    }
+
+    /// Sees one moment of the project for as long as it lasts, and changes nothing.
+    pub(super) async fn begin_snapshot(
+        client: &'c mut Object,
+        project: ProjectId,
+    ) -> Result<Self, DatabaseError> {
+        let snapshot = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
+        let tx = snapshot.read_only(true).start().await?;
         let enter = tx.prepare_cached(store::ENTER.text()).await?;
         tx.query_one(&enter, &[&project.uuid().to_string()]).await?;
         Ok(Self { tx, project })

@@ -15,8 +15,8 @@ use counterfoil_core::time::Timestamp;
 
 use super::facts::{Facts, Stored};
 use super::head::Head;
-use super::projection::Projection;
 use super::seal::Accepted;
+use counterfoil_core::projection::Projection;
 
 /// A statement that a gateway sent, parsed, its signature checked against the key that it names.
 #[derive(Debug)]
@@ -111,6 +111,10 @@ fn fate(candidate: &Candidate, head: &Head, facts: &Facts, at: Timestamp, so_far
         | Statement::Published(_)
         | Statement::Epoch(_)
         | Statement::Finding(_)
+        | Statement::Clearance(_)
+        | Statement::Resolution(_)
+        | Statement::Coverage(_)
+        | Statement::Tombstone(_)
         | Statement::Kill(_)
         | Statement::Incident(_) => return Fate::Refused(RefusedReason::Malformed),
     };

@@ -57,6 +57,12 @@ impl Ledger {
         Ok(project)
     }
 
+    /// Every project of the deployment, oldest first.
+    pub(crate) async fn all_projects(&self) -> Result<Vec<ProjectId>, AppendError> {
+        let client = self.database.app().await?;
+        Ok(store::all_projects(&client.directory()).await?)
+    }
+
     /// The public halves of the named keys, as far as the project has introduced them. Their state is not looked at:
     /// that is read inside the append.
     pub(super) async fn public_keys(

@@ -82,6 +82,10 @@ impl Job for Batch {
                 | Statement::Published(_)
                 | Statement::Epoch(_)
                 | Statement::Finding(_)
+                | Statement::Clearance(_)
+                | Statement::Resolution(_)
+                | Statement::Coverage(_)
+                | Statement::Tombstone(_)
                 | Statement::Kill(_)
                 | Statement::Incident(_) => {}
             }

@@ -8,18 +8,21 @@ use counterfoil_core::digest::Digest;
 use counterfoil_core::entry::{Entry, Kind};
 use counterfoil_core::envelope::Signed;
 use counterfoil_core::issuer::Issuer;
-use counterfoil_core::key::{Ledger, Log, SigningKey};
+use counterfoil_core::key::{Ledger, Log, PublicKey, SigningKey};
 use counterfoil_core::statement::{Counts, Epoch, EpochType};
 use counterfoil_core::time::Timestamp;
 use counterfoil_core::tree::Hash;
 
 use super::head::Head;
-use super::projection::Projection;
+use counterfoil_core::projection::Projection;
 
 /// The two keys of the evidence service.
 pub(crate) struct Keys {
     pub(crate) ledger: SigningKey<Ledger>,
     pub(crate) log: SigningKey<Log>,
+    /// Every ledger and log key that this service ever had, public halves: what the self-audit trusts.
+    pub(crate) all_ledger: Vec<PublicKey>,
+    pub(crate) all_log: Vec<PublicKey>,
 }
 
 /// A statement that was accepted and has no place yet.

@@ -116,8 +116,9 @@ impl Seen {
         std::mem::take(&mut state.changed).then(|| state.all())
     }
 
-    pub(crate) fn all(&self) -> Vec<(ProjectId, u64, Hash)> {
-        self.state().all()
+    /// The root that the ledger must pass through, as far as this process knows.
+    pub(crate) fn held(&self, project: ProjectId) -> Option<(u64, Hash)> {
+        self.known(project).map(|known| (known.size, known.root))
     }
 
     /// Why a project takes no entries, if it takes none.

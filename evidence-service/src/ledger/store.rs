@@ -1,15 +1,16 @@
 //! SQL of the ledger: the head row, what is read under its lock, and the rows of one commit.
 
+pub(crate) mod audit;
 mod project;
 mod read;
 mod write;
 
-pub(crate) use project::{insert_project, read_project};
+pub(crate) use project::{all_projects, insert_project, read_project};
 pub(crate) use read::{
-    Row as EntryRow, begin_and_lock, checkpoint_root, digest, entries_from, facts, hash_at, public_keys,
-    read_head, stored, time, unreadable,
+    Row as EntryRow, begin_and_lock, checkpoint_root, digest, facts, hash_at, number, public_keys, read_head,
+    stored, time, unreadable,
 };
 pub(crate) use write::{insert_head, insert_openings, write};
 
 #[cfg(test)]
-pub(crate) const ALL: &[&[(&str, crate::database::Sql)]] = &[project::ALL, read::ALL, write::ALL];
+pub(crate) const ALL: &[&[(&str, crate::database::Sql)]] = &[audit::ALL, project::ALL, read::ALL, write::ALL];

@@ -68,6 +68,18 @@ fn says(statement: &Statement) -> (String, Option<Verdict>, String) {
             (epoch.epoch.clone(), None, format!("entries {} to {}", epoch.first, epoch.last))
         }
         Statement::Finding(finding) => (finding.code.to_string(), None, String::new()),
+        Statement::Clearance(clearance) => {
+            (clearance.code.to_string(), None, "what was missing came".to_owned())
+        }
+        Statement::Resolution(resolution) => {
+            (resolution.finding.to_string(), None, resolution.note.to_string())
+        }
+        Statement::Coverage(coverage) => {
+            (format!("{} providers", coverage.providers.len()), None, String::new())
+        }
+        Statement::Tombstone(tombstone) => {
+            (tombstone.epoch.clone(), None, format!("entries {} to {}", tombstone.first, tombstone.last))
+        }
         Statement::Kill(kill) => ("everything".to_owned(), None, format!("generation {}", kill.generation)),
         Statement::Incident(incident) => (incident.code.clone(), None, String::new()),
     }

@@ -5,14 +5,16 @@ use counterfoil_core::issuer::PublicId;
 use uuid::Uuid;
 
 use crate::database::{DatabaseError, DirectoryClient, ProjectTx, statements};
-use crate::ledger::store::{EntryRow, time, unreadable};
+use crate::ledger::store::{EntryRow, number, time, unreadable};
 
 statements! {
     PROJECT = "select project_id from directory_project($1, $2)";
-    NEWEST = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.hash, e.body, e.path, null::text as note, \
-              e.action, e.decision, e.agent, e.verdict, e.reason, e.provider, e.tool, e.status, \
-              e.checkpoint_size from entries e where e.project_id = $1 and e.seq < $2 order by e.seq desc limit $3";
+    NEWEST = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
+              from entries e where e.project_id = $1 and e.seq < $2 order by e.seq desc limit $3";
     CHECKPOINT = "select checkpoint from heads where project_id = $1";
+    SIZE = "select size from heads where project_id = $1";
+    AT = "select e.seq, e.at, e.kind, e.body_digest, e.prev, null::bytea as body, e.path, null::text as note \
+          from entries e where e.project_id = $1 and e.seq = any($2) order by e.seq";
     AUDIT = "select at, size, broken from audits where project_id = $1";
 }
 
@@ -42,6 +44,19 @@ pub(super) async fn newest(
 pub(super) async fn checkpoint(tx: &ProjectTx<'_>) -> Result<String, DatabaseError> {
     let row = tx.maybe_row(CHECKPOINT, &[&tx.project().uuid()]).await?;
     row.ok_or_else(|| unreadable("a project without a head"))?.try_get(0).map_err(DatabaseError::from)
+}
+
+/// How many entries are committed.
+pub(super) async fn size(tx: &ProjectTx<'_>) -> Result<u64, DatabaseError> {
+    let row = tx.maybe_row(SIZE, &[&tx.project().uuid()]).await?;
+    row.map_or(Ok(0), |row| number(row.try_get(0)?))
+}
+
+/// Entries at these places, by seq, without their bodies.
+pub(super) async fn at(tx: &ProjectTx<'_>, places: &[u64]) -> Result<Vec<EntryRow>, DatabaseError> {
+    let places: Vec<i64> = places.iter().filter_map(|seq| i64::try_from(*seq).ok()).collect();
+    let rows = tx.rows(AT, &[&tx.project().uuid(), &places]).await?;
+    rows.iter().map(|row| EntryRow::read(tx.project(), row)).collect()
 }
 
 /// What the self-audit last found.

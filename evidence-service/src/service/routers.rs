@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse;
@@ -15,6 +15,7 @@ use tower_http::timeout::TimeoutLayer;
 use crate::config::Config;
 use crate::http::{Allowed, ApiError, Limiter, MAX_BODY, limit_by_peer, refuse_foreign};
 use crate::ledger::Ledger;
+use crate::public::log::Published;
 use crate::{control, health, ledger, public};
 
 // A page or a receipt is a few rows; what takes longer has met a database that does not answer.
@@ -24,15 +25,36 @@ const INTERNAL_WITHIN: Duration = Duration::from_secs(40);
 /// No public route reads a body.
 const PUBLIC_BODY: usize = 1024;
 
+/// What public routes share.
+#[derive(Clone)]
+struct Shown {
+    ledger: Arc<Ledger>,
+    published: Published,
+}
+
+impl FromRef<Shown> for Arc<Ledger> {
+    fn from_ref(shown: &Shown) -> Self {
+        Self::clone(&shown.ledger)
+    }
+}
+
+impl FromRef<Shown> for Published {
+    fn from_ref(shown: &Shown) -> Self {
+        shown.published.clone()
+    }
+}
+
 pub(super) fn public(config: &Config, ledger: Arc<Ledger>) -> (Router, Limiter) {
     let router = Router::new()
         .route("/p/{name}", get(public::routes::evidence))
         .route("/p/{name}/jwks.json", get(public::routes::jwks))
+        .route("/p/{name}/checkpoint", get(public::log::checkpoint))
+        .route("/p/{name}/tile/{*path}", get(public::log::tile))
         .route("/v1/receipts/{seq}", get(ledger::routes::receipt))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .fallback(nothing)
-        .with_state(ledger);
+        .with_state(Shown { ledger, published: Published::default() });
     let (router, limiter) = limit_by_peer(router, config.rate);
     (bounded(router, config, PUBLIC_BODY, PUBLIC_WITHIN), limiter)
 }

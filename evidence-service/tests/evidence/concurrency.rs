@@ -18,7 +18,10 @@ fn one_chain(receipts: &[Receipt], first: u64, trust: &Trust) {
         let taken = by_seq.insert(receipt.entry().seq, receipt.entry().clone());
         assert!(taken.is_none(), "two statements at {}", receipt.entry().seq);
     }
-    assert_eq!(by_seq.keys().copied().collect::<Vec<_>>(), (first..first + receipts.len() as u64).collect::<Vec<_>>());
+    assert_eq!(
+        by_seq.keys().copied().collect::<Vec<_>>(),
+        (first..first + receipts.len() as u64).collect::<Vec<_>>()
+    );
     let entries: Vec<_> = by_seq.into_values().collect();
     for pair in entries.windows(2) {
         assert_eq!(pair[1].prev, pair[0].hash());
@@ -29,7 +32,8 @@ fn one_chain(receipts: &[Receipt], first: u64, trust: &Trust) {
 async fn write(deployment: &Deployment, service: &Service, rounds: usize, batch: usize) -> Vec<Receipt> {
     let mut receipts = Vec::new();
     for _ in 0..rounds {
-        let items = (0..batch).map(|_| item(deployment, &Judged::now(deployment, Verdict::Allow)).1).collect();
+        let items =
+            (0..batch).map(|_| item(deployment, &Judged::now(deployment, Verdict::Allow)).1).collect();
         let answers = record(service, &deployment.token, items).await.expect("200");
         receipts.extend(answers.into_iter().map(|answer| match answer {
             ItemAnswer::Recorded(recorded) => recorded.receipt,
@@ -47,7 +51,8 @@ async fn many_writers_through_two_services_make_one_chain() {
     let trust = deployment.trust(&services[0]).await;
 
     let writers = (0..16).map(|number| write(&deployment, &services[number % 2], 6, 1 + number % 5));
-    let receipts: Vec<Receipt> = futures_util::future::join_all(writers).await.into_iter().flatten().collect();
+    let receipts: Vec<Receipt> =
+        futures_util::future::join_all(writers).await.into_iter().flatten().collect();
 
     let first = deployment.published.seq + 1;
     one_chain(&receipts, first, &trust);
@@ -92,7 +97,9 @@ async fn mixed_batches_while_rules_change_meet_their_right_fate() {
                 ItemAnswer::Refused { reason: RefusedReason::Stale, .. } => gone_stale = true,
                 other => panic!("neither recorded nor stale: {other:?}"),
             }
-            let ItemAnswer::Recorded(denied) = &pair[1] else { panic!("a DENY was not recorded: {:?}", pair[1]) };
+            let ItemAnswer::Recorded(denied) = &pair[1] else {
+                panic!("a DENY was not recorded: {:?}", pair[1])
+            };
             receipts.push(denied.receipt.clone());
         }
     }

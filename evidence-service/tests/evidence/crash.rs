@@ -151,7 +151,8 @@ async fn the_first_append_of_a_new_day_closes_the_day_before() {
 
     assert_eq!(recorded.receipt.entry().seq, deployment.published.seq + 2);
     verify(&recorded.receipt.bytes(), &trust).expect("verifies");
-    let closing = deployment.setup.receipt(deployment.id(), deployment.published.seq + 1).await.expect("read");
+    let closing =
+        deployment.setup.receipt(deployment.id(), deployment.published.seq + 1).await.expect("read");
     let closing = closing.expect("an entry");
     verify(&closing, &trust).expect("verifies");
     let closing: serde_json::Value = serde_json::from_slice(&closing).expect("JSON");

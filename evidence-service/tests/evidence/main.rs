@@ -1,9 +1,12 @@
 //! The evidence service against a real Postgres, as its own roles.
 
+mod audit;
 mod concurrency;
 mod crash;
 mod deployment;
+mod doubt;
 mod gateway;
+mod log;
 mod public;
 mod record;
 mod schema;

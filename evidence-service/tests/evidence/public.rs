@@ -20,7 +20,8 @@ async fn the_page_lists_entries_and_says_what_it_cannot_prove() {
     let answer = service.http.get(&url).send().await.expect("page");
     let policy = answer.headers()["content-security-policy"].to_str().expect("text").to_owned();
     let newest = answer.text().await.expect("page");
-    let older = service.http.get(format!("{url}?below=16")).send().await.expect("page").text().await.expect("page");
+    let older =
+        service.http.get(format!("{url}?below=16")).send().await.expect("page").text().await.expect("page");
 
     assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
     assert!(!newest.contains("<script"));
@@ -37,7 +38,8 @@ async fn a_wrong_slot_or_public_id_is_not_found() {
     let deployment = Deployment::new().await;
     let service = deployment.serve().await;
     let public_id = deployment.project.issuer.public_id();
-    for name in [format!("1-{public_id}"), format!("00-{public_id}"), "0-aaaaaaaa".to_owned(), "x".to_owned()] {
+    for name in [format!("1-{public_id}"), format!("00-{public_id}"), "0-aaaaaaaa".to_owned(), "x".to_owned()]
+    {
         for below in ["", "/jwks.json"] {
             let url = format!("{}/p/{name}{below}", service.public);
             let answer = service.http.get(&url).send().await.expect("answer");
@@ -54,9 +56,11 @@ async fn every_listener_refuses_a_foreign_host_or_origin() {
     for url in [format!("{}/healthz", service.public), format!("{}/internal/v1/projects", service.internal)] {
         let foreign = service.http.get(&url).header(HOST, "evil.example").send().await.expect("answer");
         assert_eq!(foreign.status(), StatusCode::FORBIDDEN, "{url}");
-        let foreign = service.http.get(&url).header(ORIGIN, "https://evil.example").send().await.expect("answer");
+        let foreign =
+            service.http.get(&url).header(ORIGIN, "https://evil.example").send().await.expect("answer");
         assert_eq!(foreign.status(), StatusCode::FORBIDDEN, "{url}");
-        let ours = service.http.get(&url).header(HOST, "counterfoil.localhost:8788").send().await.expect("answer");
+        let ours =
+            service.http.get(&url).header(HOST, "counterfoil.localhost:8788").send().await.expect("answer");
         assert_ne!(ours.status(), StatusCode::FORBIDDEN, "{url}");
     }
 }
@@ -85,9 +89,16 @@ async fn a_peer_that_asks_too_much_is_told_when_to_come_back() {
 async fn a_body_that_is_too_large_or_no_json_is_refused() {
     let deployment = Deployment::new().await;
     let service = deployment.serve().await;
-    let post = || service.http.post(format!("{}/internal/v1/record", service.internal)).bearer_auth(&deployment.token);
+    let post = || {
+        service.http.post(format!("{}/internal/v1/record", service.internal)).bearer_auth(&deployment.token)
+    };
 
-    let large = post().header("content-type", "application/json").body(vec![b' '; 5 << 20]).send().await.expect("answer");
+    let large = post()
+        .header("content-type", "application/json")
+        .body(vec![b' '; 5 << 20])
+        .send()
+        .await
+        .expect("answer");
     assert_eq!(large.status(), StatusCode::PAYLOAD_TOO_LARGE);
     let text = post().header("content-type", "text/plain").body("{}").send().await.expect("answer");
     assert_eq!(text.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);

@@ -1,12 +1,14 @@
 //! What never changes about a project.
 
+use counterfoil_core::id::ProjectId;
 use counterfoil_core::statement::{Environment, Verdict};
 
 use super::read::unreadable;
-use crate::database::{DatabaseError, ProjectTx, statements};
+use crate::database::{DatabaseError, DirectoryClient, ProjectTx, statements};
 use crate::ledger::project::Project;
 
 statements! {
+    NEXT_PROJECT = "select slot, project_id from directory_next_project($1)";
     PROJECT = "select issuer, name, env, base_verdict, disclosure_key, grants_nonce from projects \
                where project_id = $1";
     INSERT_PROJECT = "insert into projects (project_id, slot, public_id, issuer, name, env, base_verdict, \
@@ -54,4 +56,15 @@ pub(crate) async fn insert_project(
         &created_at,
     ];
     tx.change(1, INSERT_PROJECT, &parameters).await
+}
+
+/// Every project, by slot. Asked one by one: the directory answers with one row.
+pub(crate) async fn all_projects(directory: &DirectoryClient<'_>) -> Result<Vec<ProjectId>, DatabaseError> {
+    let mut projects = Vec::new();
+    let mut after: i64 = -1;
+    while let Some(row) = directory.ask(NEXT_PROJECT, &[&after]).await? {
+        after = row.try_get(0)?;
+        projects.push(ProjectId::from_uuid(row.try_get(1)?));
+    }
+    Ok(projects)
 }

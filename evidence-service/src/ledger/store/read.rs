@@ -19,7 +19,6 @@ use crate::database::{Client, DatabaseError, ProjectTx, statements};
 use crate::ledger::facts::{CredentialState, Facts, KeyState, Keyed, Questions, Stored};
 use crate::ledger::head::{Documents, Head};
 use crate::ledger::judge::IdempotencyKey;
-use crate::ledger::projection::Projection;
 
 statements! {
     // A statement of its own: whatever is read after it, under READ COMMITTED, is read after the wait for the lock.
@@ -28,14 +27,9 @@ statements! {
     READ_HEAD = "select frontier, size, root, last_hash, last_at, epoch_first, epoch_counts, control, floor, gen, \
                  killed, policy, registry, rules from heads where project_id = $1";
     FACTS = include_str!("../facts.sql");
-    STORED = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.hash, e.body, e.path, c.note, e.action, \
-              e.decision, e.agent, e.verdict, e.reason, e.provider, e.tool, e.status, e.checkpoint_size \
+    STORED = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, c.note \
               from entries e join checkpoints c on c.project_id = e.project_id and c.size = e.checkpoint_size \
               where e.project_id = $1 and e.seq = any($2) order by e.seq";
-    ENTRIES_FROM = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.hash, e.body, e.path, c.note, e.action, \
-                    e.decision, e.agent, e.verdict, e.reason, e.provider, e.tool, e.status, e.checkpoint_size \
-                    from entries e left join checkpoints c on c.project_id = e.project_id and c.size = e.checkpoint_size \
-                    where e.project_id = $1 and e.seq >= $2 order by e.seq limit $3";
     HASH_AT = "select hash from entries where project_id = $1 and seq = $2";
     CHECKPOINT_ROOT = "select root from checkpoints where project_id = $1 and size = $2";
     PUBLIC_KEYS = "select thumbprint, x from signing_keys where project_id = $1 and thumbprint = any($2)";
@@ -119,18 +113,14 @@ pub(crate) async fn stored(
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) entry: Entry,
-    pub(crate) hash: Digest,
     pub(crate) body: Option<Vec<u8>>,
     pub(crate) path: Vec<Hash>,
     pub(crate) note: Option<String>,
-    pub(crate) checkpoint_size: u64,
-    pub(crate) projection: Projection,
 }
 
 impl Row {
     pub(crate) fn read(project: ProjectId, row: &tokio_postgres::Row) -> Result<Self, DatabaseError> {
         let kind: Kind = row.try_get::<_, &str>("kind")?.parse().map_err(unreadable)?;
-        let decision: Option<&[u8]> = row.try_get("decision")?;
         Ok(Self {
             entry: Entry::new(
                 project,
@@ -140,34 +130,11 @@ impl Row {
                 digest(row.try_get("body_digest")?)?,
                 digest(row.try_get("prev")?)?,
             ),
-            hash: digest(row.try_get("hash")?)?,
             body: row.try_get("body")?,
             path: hashes(row.try_get("path")?),
             note: row.try_get("note")?,
-            checkpoint_size: number(row.try_get("checkpoint_size")?)?,
-            projection: Projection {
-                action: row.try_get("action")?,
-                decision: decision.map(digest).transpose()?,
-                agent: row.try_get("agent")?,
-                verdict: row.try_get("verdict")?,
-                reason: row.try_get("reason")?,
-                provider: row.try_get("provider")?,
-                tool: row.try_get("tool")?,
-                status: row.try_get("status")?,
-            },
         })
     }
-}
-
-/// At most `limit` rows from a seq on.
-pub(crate) async fn entries_from(
-    tx: &ProjectTx<'_>,
-    from: u64,
-    limit: i64,
-) -> Result<Vec<Row>, DatabaseError> {
-    let from = i64::try_from(from).map_err(unreadable)?;
-    let rows = tx.rows(ENTRIES_FROM, &[&tx.project().uuid(), &from, &limit]).await?;
-    rows.iter().map(|row| Row::read(tx.project(), row)).collect()
 }
 
 /// The hash of the entry at a seq, if one stands there.

@@ -1,0 +1,83 @@
+//! Every statement that the service can run, prepared against the migrated schema.
+
+use crate::cluster::{Binaries, Cluster};
+use crate::config::{Config, DatabaseConfig, Rate};
+use crate::database::Sql;
+use crate::setup::{migrate, prepare_database};
+use crate::{accounts, control, database, health, keys, ledger, public, setup};
+
+fn all() -> Vec<&'static [(&'static str, Sql)]> {
+    let mut all = vec![
+        accounts::store::ALL,
+        control::store::ALL,
+        database::store::ALL,
+        health::ALL,
+        keys::store::ALL,
+        public::ALL,
+        setup::DIRECTORY_STATEMENTS,
+    ];
+    all.extend(ledger::store::ALL);
+    all
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_statement_prepares_against_the_schema() {
+    let cluster = Cluster::throw_away(&Binaries::find(None).unwrap()).unwrap();
+    let running = cluster.start(&[("fsync", "off")]).unwrap();
+    prepare_database(&running.admin("postgres"), "statements").await.unwrap();
+    let nowhere = std::path::PathBuf::new();
+    let config = Config {
+        host: "counterfoil.localhost".parse().unwrap(),
+        mode: counterfoil_jwks::Mode::Dev,
+        listen_public: "127.0.0.1:0".parse().unwrap(),
+        listen_internal: "127.0.0.1:0".parse().unwrap(),
+        keys: nowhere.clone(),
+        kek_file: None,
+        heads_file: nowhere,
+        hosts: Vec::new(),
+        rate: Rate::default(),
+        database: DatabaseConfig {
+            host: running.socket_folder().to_str().unwrap().to_owned(),
+            port: running.port(),
+            name: "statements".to_owned(),
+            app_user: "counterfoil_app".to_owned(),
+            reader_user: "counterfoil_reader".to_owned(),
+            migrator_user: "counterfoil_migrator".to_owned(),
+            password_file: None,
+            connections: 1,
+        },
+    };
+    migrate(&config).await.unwrap();
+    migrate(&config).await.expect("a second time changes nothing");
+    let (client, driver) = running.admin("statements").connect(tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(driver);
+
+    let mut count = 0;
+    for (name, sql) in all().into_iter().flatten() {
+        // `lock table` cannot be prepared; it is run by every test that makes a project.
+        if !sql.text().starts_with("lock table") {
+            client.prepare(sql.text()).await.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        }
+        count += 1;
+    }
+    assert!(count > 40, "{count}");
+}
+
+/// A `statements!` that the list above does not know would never be prepared.
+#[test]
+fn every_statements_block_is_in_the_list() {
+    fn blocks(folder: &std::path::Path, found: &mut usize) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                blocks(&path, found);
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                *found += text.lines().filter(|line| line.starts_with("statements! {")).count();
+            }
+        }
+    }
+    let mut found = 0;
+    blocks(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+    assert_eq!(found, all().len());
+}

@@ -1,0 +1,153 @@
+//! Commits whose answer does not come: a proxy stands between the service and Postgres and cuts in at `COMMIT`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use counterfoil_core::receipt::verify;
+use counterfoil_core::record::ItemAnswer;
+use counterfoil_core::statement::Verdict;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::Notify;
+
+use crate::deployment::{Deployment, Service, cluster, connect};
+use crate::gateway::{Judged, item, record};
+
+/// What happens to the next COMMIT that passes.
+const PASS: u8 = 0;
+/// It reaches Postgres; its answer is lost with the connection.
+const LOSE_ANSWER: u8 = 1;
+/// It never reaches Postgres; the connection is lost.
+const LOSE_COMMIT: u8 = 2;
+
+struct Proxy {
+    folder: tempfile::TempDir,
+    next: Arc<AtomicU8>,
+    was_cut: Arc<Notify>,
+}
+
+impl Proxy {
+    fn before(socket_folder: &Path) -> Self {
+        let folder = tempfile::Builder::new().prefix("cf-px-").tempdir_in("/tmp").expect("folder");
+        let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).expect("a socket");
+        let target = socket_folder.join(".s.PGSQL.5432");
+        let next = Arc::new(AtomicU8::new(PASS));
+        let was_cut = Arc::new(Notify::new());
+        let (cut, said) = (Arc::clone(&next), Arc::clone(&was_cut));
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                tokio::spawn(carry(client, target.clone(), Arc::clone(&cut), Arc::clone(&said)));
+            }
+        });
+        Self { folder, next, was_cut }
+    }
+
+    fn cut_next(&self, how: u8) {
+        self.next.store(how, Ordering::SeqCst);
+    }
+}
+
+async fn carry(client: UnixStream, target: PathBuf, next: Arc<AtomicU8>, was_cut: Arc<Notify>) {
+    let server = UnixStream::connect(target).await.expect("postgres");
+    let (mut from_client, mut to_client) = client.into_split();
+    let (mut from_server, mut to_server) = server.into_split();
+    let answers = tokio::spawn(async move { tokio::io::copy(&mut from_server, &mut to_client).await });
+    let mut buffer = vec![0; 64 * 1024];
+    while let Ok(length @ 1..) = from_client.read(&mut buffer).await {
+        let sent = &buffer[..length];
+        let is_commit = sent.windows(6).any(|window| window == b"COMMIT");
+        let how = if is_commit { next.swap(PASS, Ordering::SeqCst) } else { PASS };
+        match how {
+            LOSE_COMMIT => {
+                was_cut.notify_one();
+                break;
+            }
+            LOSE_ANSWER => {
+                answers.abort();
+                to_server.write_all(sent).await.expect("written");
+                was_cut.notify_one();
+                // Postgres commits before it notices that nobody listens.
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                break;
+            }
+            _ => to_server.write_all(sent).await.expect("written"),
+        }
+    }
+    answers.abort();
+}
+
+async fn behind_a_proxy() -> (Deployment, Proxy, Service) {
+    let proxy = Proxy::before(cluster().await.socket_folder());
+    let mut deployment = Deployment::new().await;
+    deployment.config.database.host = proxy.folder.path().to_str().expect("a path").to_owned();
+    let service = deployment.serve().await;
+    // The audit at boot commits too; it must not be the one that is cut.
+    let admin = connect(&deployment.config, "postgres").await;
+    while admin.query("select 1 from audits", &[]).await.expect("rows").is_empty() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    (deployment, proxy, service)
+}
+
+/// G4: looked up again under the head's lock, and found.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_whose_answer_was_lost_is_found_again() {
+    let (deployment, proxy, service) = behind_a_proxy().await;
+    let trust = deployment.trust(&service).await;
+
+    proxy.cut_next(LOSE_ANSWER);
+    let one = vec![item(&deployment, &Judged::now(&deployment, Verdict::Allow)).1];
+    let answers = record(&service, &deployment.token, one).await.expect("200");
+
+    proxy.was_cut.notified().await;
+    let ItemAnswer::Recorded(recorded) = &answers[0] else { panic!("{answers:?}") };
+    assert_eq!(recorded.receipt.entry().seq, deployment.published.seq + 1);
+    verify(&recorded.receipt.bytes(), &trust).expect("verifies");
+    let clean = deployment.setup.audit(deployment.id()).await.expect("read").expect("clean");
+    assert_eq!(clean.size, deployment.published.seq + 2);
+}
+
+/// G4: looked up again, not found, and tried once more: one entry, not two.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_never_arrived_is_made_again_once() {
+    let (deployment, proxy, service) = behind_a_proxy().await;
+
+    proxy.cut_next(LOSE_COMMIT);
+    let one = vec![item(&deployment, &Judged::now(&deployment, Verdict::Allow)).1];
+    let answers = record(&service, &deployment.token, one).await.expect("200");
+
+    proxy.was_cut.notified().await;
+    let ItemAnswer::Recorded(recorded) = &answers[0] else { panic!("{answers:?}") };
+    assert_eq!(recorded.receipt.entry().seq, deployment.published.seq + 1);
+    let clean = deployment.setup.audit(deployment.id()).await.expect("read").expect("clean");
+    assert_eq!(clean.size, deployment.published.seq + 2);
+}
+
+/// G4: no lock in five seconds, so nobody knows, and nobody says that it was recorded.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_cannot_be_looked_up_is_unknown() {
+    let (deployment, proxy, service) = behind_a_proxy().await;
+    let (digest, one) = item(&deployment, &Judged::now(&deployment, Verdict::Allow));
+    let lock = connect(&deployment.config, "postgres").await;
+
+    proxy.cut_next(LOSE_ANSWER);
+    let holding = async {
+        // As soon as the commit is on its way, somebody else waits for the lock, gets it and keeps it.
+        proxy.was_cut.notified().await;
+        lock.batch_execute("begin; select 1 from heads for update").await.expect("locked");
+    };
+    let (answers, ()) = tokio::join!(record(&service, &deployment.token, vec![one.clone()]), holding);
+    let answers = answers.expect("200");
+    assert!(
+        matches!(answers[0], ItemAnswer::Unknown { digest: unknown } if unknown == digest),
+        "{answers:?}"
+    );
+
+    // The same statement again, with the lock free: it stands, once.
+    lock.batch_execute("rollback").await.expect("released");
+    let again = record(&service, &deployment.token, vec![one]).await.expect("200");
+    let ItemAnswer::Duplicate(stored) = &again[0] else { panic!("{again:?}") };
+    assert_eq!(stored.receipt.entry().seq, deployment.published.seq + 1);
+}
