@@ -110,7 +110,7 @@ fn print_lines(founded: &Founded, folder: &Folder) {
     match record.database {
         DatabaseKind::Managed => println!("next       counterfoil dev --dir {}", folder.path().display()),
         DatabaseKind::Given => {
-            println!("next       counterfoil-evidence --config {}", folder.evidence_config().display());
+            println!("next       counterfoil-evidence {}", folder.evidence_config().display());
             println!("           counterfoil-gateway {}", folder.gateway_config().display());
         }
     }
