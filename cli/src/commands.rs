@@ -8,8 +8,10 @@ mod fsck;
 mod init;
 mod keys;
 mod policy;
+mod registry;
 mod stdio;
 mod verify;
+mod wrap;
 
 use std::process::ExitCode;
 
@@ -25,6 +27,8 @@ pub struct Program {
 enum Command {
     /// Run both services and a database on this machine, for development
     Dev(dev::Arguments),
+    /// Put your own MCP server behind the gateway, with a draft of what may be called
+    Wrap(wrap::Arguments),
     /// Show one allowed, one denied and one held call, and verify their receipts
     Demo(demo::Arguments),
     /// Make the keys, the database, a project and the configuration of both services
@@ -39,6 +43,9 @@ enum Command {
     /// Test, check, pin and publish registry and rules
     #[command(subcommand)]
     Policy(policy::Command),
+    /// Draft a registry from a server's own list, or compare one with it
+    #[command(subcommand)]
+    Registry(registry::Command),
     /// Recompute every ledger of a database from its signed bodies; changes nothing
     Fsck(fsck::Arguments),
     /// Copy a project's record to keep it
@@ -53,12 +60,14 @@ impl Program {
     pub async fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Dev(arguments) => done(dev::run(arguments).await),
+            Command::Wrap(arguments) => done(wrap::run(arguments).await),
             Command::Demo(arguments) => demo::run(arguments).await,
             Command::Init(arguments) => done(init::run(arguments).await),
             Command::Stdio(arguments) => done(stdio::run(arguments).await),
             Command::Verify(arguments) => Ok(verify::run(&arguments)),
             Command::Keys(command) => done(keys::run(command).await),
             Command::Policy(command) => policy::run(command).await,
+            Command::Registry(command) => registry::run(command).await,
             Command::Fsck(arguments) => fsck::run(arguments).await,
             Command::Export(command) => done(export::run(command).await),
             Command::DemoProvider(arguments) => done(demo_provider::run(arguments).await),

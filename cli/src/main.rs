@@ -7,6 +7,7 @@ mod commands;
 mod demo;
 mod deployment;
 mod disclosure;
+mod draft;
 mod hosts;
 mod ledger;
 mod log;

@@ -29,6 +29,13 @@ pub struct Arguments {
     ports: PortArguments,
 }
 
+impl Arguments {
+    /// As if they had been typed.
+    pub fn of(dir: PathBuf, config: PathBuf, ports: PortArguments) -> Self {
+        Self { dir, config: Some(config), ports }
+    }
+}
+
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     crate::log::to_standard_error();
     let folder = Folder::open(&arguments.dir)?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use counterfoil_evidence::setup::{Attested, Publication};
 use counterfoil_gateway::Config as GatewayConfig;
 use counterfoil_policy::{Bundle, cases};
@@ -14,6 +14,7 @@ use crate::deployment::founding::OPERATOR;
 use crate::deployment::opened::Opened;
 use crate::deployment::providers::{Plan, ProviderPlan, ProviderPlans};
 use crate::deployment::publishing::{complain, pin_unpinned, read};
+use crate::draft::{is_marked, without_marks};
 
 #[derive(clap::Subcommand)]
 pub enum Command {
@@ -111,6 +112,9 @@ async fn publish(
     let opened = Opened::open(folder).await?;
     let project = opened.record.id;
     let by = || Attested { behalf: OPERATOR, reason: Some(reason) };
+    for path in [registry, rules].into_iter().flatten() {
+        remove_marks(path)?;
+    }
     if let Some(path) = registry {
         let published = opened.setup.publish_registry(project, &read(path)?, by()).await?;
         println!("registry is entry {}{}", published.seq, bundle_in_force(&published));
@@ -120,6 +124,16 @@ async fn publish(
         println!("rules are entry {}{}", published.seq, bundle_in_force(&published));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whoever publishes a draft by name says that they read it.
+fn remove_marks(path: &Path) -> anyhow::Result<()> {
+    let text = read(path)?;
+    if is_marked(&text) {
+        std::fs::write(path, without_marks(&text)).with_context(|| format!("`{}`", path.display()))?;
+        println!("{} is a draft no longer", path.display());
+    }
+    Ok(())
 }
 
 fn bundle_in_force(published: &Publication) -> String {

@@ -19,6 +19,13 @@ pub struct ProviderPlan {
     pub ceiling_seconds: Option<u32>,
 }
 
+impl ProviderPlan {
+    /// A command and nothing else.
+    pub fn of(command: Vec<String>) -> Self {
+        Self { command, env: BTreeMap::new(), folder: None, ceiling_seconds: None }
+    }
+}
+
 pub type ProviderPlans = BTreeMap<ProviderId, ProviderPlan>;
 
 /// What `counterfoil dev` reads. Without such a file the demo's set-up is used.

@@ -15,6 +15,7 @@ use super::Folder;
 use super::founding::OPERATOR;
 use super::listing::list_tools;
 use super::providers::ProviderPlans;
+use crate::draft::is_marked;
 
 /// A tool whose definition was pinned just now.
 pub struct Pinned {
@@ -71,14 +72,22 @@ pub async fn publish_changed(
     let by = |reason| Attested { behalf: OPERATOR, reason: Some(reason) };
     let mut published = Published::default();
     if in_force.is_none_or(|documents| documents.registry != registry_text) {
-        setup.publish_registry(project, &registry_text, by("registry published from its file")).await?;
+        setup.publish_registry(project, &registry_text, by(reason(&registry_text))).await?;
         published.registry = true;
     }
     if in_force.is_none_or(|documents| documents.rules != rules_text) {
-        setup.publish_rules(project, &rules_text, by("rules published from their file")).await?;
+        setup.publish_rules(project, &rules_text, by(reason(&rules_text))).await?;
         published.rules = true;
     }
     Ok(published)
+}
+
+/// For everybody to read, beside the publication.
+fn reason(text: &str) -> &'static str {
+    match is_marked(text) {
+        true => "published from a file with a draft in it, which nobody has read yet",
+        false => "published from its file",
+    }
 }
 
 /// What decides now, as a running evidence service tells its gateways.

@@ -1,0 +1,132 @@
+//! The three files of a folder: counterfoil.toml, registry.toml, rules.cedar.
+//!
+//! Promised: what stands there already is kept as it is, and added to; what would not load afterwards is not written.
+//! Not promised: that the three change at once. A provider counts when counterfoil.toml, written last, names it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use counterfoil_core::id::ProviderId;
+use counterfoil_policy::{Bundle, Registry};
+use serde::Serialize;
+
+use super::Draft;
+use crate::deployment::providers::{Plan, ProviderPlan, ProviderPlans};
+use crate::deployment::publishing::complain;
+
+pub const PLAN: &str = "counterfoil.toml";
+
+const PLAN_HEAD: &str = "# Read by `counterfoil dev`: how each provider is started, and where its registry and rules are.\n\
+                         registry = \"registry.toml\"\nrules = \"rules.cedar\"\n";
+const REGISTRY_HEAD: &str = "# What each tool is, in your words. A tool never classifies itself.\nv = 1\n";
+const RULES_HEAD: &str = "// What agents may do. What nothing here allows is held.\n";
+
+/// A folder that has the three files, or will have them.
+pub struct Place {
+    plan: PathBuf,
+    registry: PathBuf,
+    rules: PathBuf,
+    providers: ProviderPlans,
+}
+
+/// What became of one draft.
+#[derive(Debug, Eq, PartialEq)]
+pub enum Added {
+    Drafted,
+    /// The registry knew the provider, so somebody's own words stay.
+    Classified,
+}
+
+impl Place {
+    pub fn open(folder: &Path) -> anyhow::Result<Self> {
+        let plan = folder.join(PLAN);
+        if plan.exists() {
+            let known = Plan::from_file(&plan)?;
+            return Ok(Self {
+                plan,
+                registry: known.registry,
+                rules: known.rules,
+                providers: known.providers,
+            });
+        }
+        let (registry, rules) = (folder.join("registry.toml"), folder.join("rules.cedar"));
+        Ok(Self { plan, registry, rules, providers: ProviderPlans::new() })
+    }
+
+    pub fn plan(&self) -> &Path {
+        &self.plan
+    }
+
+    /// The provider that is started just so already.
+    pub fn started_by(&self, command: &[String]) -> Option<&ProviderId> {
+        self.providers.iter().find(|(_, plan)| plan.command == command).map(|(id, _)| id)
+    }
+
+    /// The id, or the next one like it that is free.
+    pub fn free(&self, wish: &ProviderId) -> ProviderId {
+        let mut candidates = (2..1000).map(|number| {
+            let number = format!("-{number}");
+            let room = wish.as_str().len().min(16 - number.len());
+            format!("{}{number}", &wish.as_str()[..room]).parse().ok()
+        });
+        if !self.providers.contains_key(wish) {
+            return wish.clone();
+        }
+        let is_free = |id: &ProviderId| !self.providers.contains_key(id);
+        candidates.find_map(|id| id.filter(is_free)).unwrap_or_else(|| wish.clone())
+    }
+
+    /// Adds a provider with its drafted registry and rules.
+    pub fn add(&mut self, draft: &Draft, plan: &ProviderPlan) -> anyhow::Result<Added> {
+        let id = &draft.provider;
+        ensure!(!self.providers.contains_key(id), "`{}` has a provider `{id}` already", self.plan.display());
+        let registry = existing(&self.registry, REGISTRY_HEAD)?;
+        let rules = existing(&self.rules, RULES_HEAD)?;
+        let known = Registry::parse(&registry).map_err(|errors| complain(&self.registry, &errors))?;
+        let added = match known.provider(id.as_str()) {
+            Some(_) => Added::Classified,
+            None => {
+                let registry = joined(&registry, &draft.registry_section());
+                let rules = joined(&rules, &draft.rules_section());
+                Bundle::compile(&registry, &rules).map_err(|errors| complain(&self.rules, &errors))?;
+                replace(&self.registry, &registry)?;
+                replace(&self.rules, &rules)?;
+                Added::Drafted
+            }
+        };
+        let text = joined(&existing(&self.plan, PLAN_HEAD)?, &provider_table(id, plan)?);
+        replace(&self.plan, &text)?;
+        self.providers.insert(id.clone(), plan.clone());
+        Ok(added)
+    }
+}
+
+fn provider_table(id: &ProviderId, plan: &ProviderPlan) -> anyhow::Result<String> {
+    #[derive(Serialize)]
+    struct Table<'a> {
+        provider: std::collections::BTreeMap<&'a ProviderId, &'a ProviderPlan>,
+    }
+    Ok(toml::to_string(&Table { provider: [(id, plan)].into() })?)
+}
+
+fn existing(path: &Path, otherwise: &str) -> anyhow::Result<String> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(otherwise.to_owned()),
+        Err(error) => Err(error).with_context(|| format!("`{}`", path.display())),
+    }
+}
+
+fn joined(text: &str, section: &str) -> String {
+    let gap = if text.ends_with('\n') { "\n" } else { "\n\n" };
+    format!("{text}{gap}{section}")
+}
+
+/// Whole or not at all, so that an interrupted write never leaves half a rule.
+fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+    written.with_context(|| format!("`{}`", path.display()))
+}
