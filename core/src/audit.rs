@@ -251,6 +251,10 @@ impl Auditor {
             | Statement::Received(_)
             | Statement::Epoch(_)
             | Statement::Finding(_)
+            | Statement::Clearance(_)
+            | Statement::Resolution(_)
+            | Statement::Coverage(_)
+            | Statement::Tombstone(_)
             | Statement::Kill(_)
             | Statement::Incident(_) => Ok(()),
         }

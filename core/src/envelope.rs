@@ -71,8 +71,7 @@ pub struct Envelope {
 impl Envelope {
     pub fn parse(text: &[u8]) -> Result<Self, EnvelopeError> {
         let value = json::parse_within(text, Profile::Strict, MAX_RECEIVED)?;
-        let envelope: Self =
-            serde_json::from_value(value).map_err(|e| EnvelopeError::Shape(e.to_string()))?;
+        let envelope = Self::from_value(value)?;
         let limit = match envelope.typ()? {
             "received/v1" => MAX_RECEIVED,
             _ => MAX_STRICT,
@@ -81,6 +80,11 @@ impl Envelope {
             return Err(JsonError::at("$.payload".into(), JsonReason::TooLarge(limit)).into());
         }
         Ok(envelope)
+    }
+
+    /// The envelope of a text that came through the strict parser.
+    pub(crate) fn from_value(value: Value) -> Result<Self, EnvelopeError> {
+        serde_json::from_value(value).map_err(|error| EnvelopeError::Shape(error.to_string()))
     }
 
     pub fn typ(&self) -> Result<&str, EnvelopeError> {
@@ -93,6 +97,10 @@ impl Envelope {
 
     pub fn kid(&self) -> &Thumbprint {
         &self.signature.kid
+    }
+
+    pub(crate) fn signature(&self) -> SignatureBytes {
+        self.signature.sig
     }
 
     /// JCS(payload): what is signed.

@@ -4,7 +4,8 @@
 //! shows it, and nothing that a reader sees is taken from a column.
 
 use crate::digest::Digest;
-use crate::statement::Statement;
+use crate::execution::{Said, Submitted};
+use crate::statement::{Received, Statement};
 use uuid::Uuid;
 
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -43,12 +44,35 @@ impl Projection {
             Statement::Finding(finding) => {
                 Self { action: finding.action.map(|action| action.uuid()), ..Self::default() }
             }
-            Statement::Received(_)
-            | Statement::Key(_)
+            Statement::Clearance(clearance) => {
+                Self { action: Some(clearance.action.uuid()), ..Self::default() }
+            }
+            Statement::Received(received) => Self::of_received(received),
+            Statement::Key(_)
             | Statement::Published(_)
             | Statement::Epoch(_)
             | Statement::Kill(_)
+            | Statement::Resolution(_)
+            | Statement::Coverage(_)
+            | Statement::Tombstone(_)
             | Statement::Incident(_) => Self::default(),
+        }
+    }
+
+    /// What an execution names, as it names it: nothing here says that there is such an action.
+    fn of_received(received: &Received) -> Self {
+        let Ok(Some(submitted)) = Submitted::unwrap(received) else { return Self::default() };
+        let (provider, tool) = match submitted.said() {
+            Said::Native(said) => (Some(said.provider.to_string()), Some(said.tool.to_string())),
+            Said::Vendor(_) => (None, None),
+        };
+        Self {
+            action: submitted.action().map(|action| action.uuid()),
+            decision: submitted.decision(),
+            provider,
+            tool,
+            status: Some(submitted.outcome().to_string()),
+            ..Self::default()
         }
     }
 }

@@ -5,9 +5,14 @@
 
 mod class;
 mod decision;
+mod execution;
 mod ledger;
+mod matching;
 mod observation;
+mod public_text;
 mod received;
+mod upkeep;
+mod vendor_wire;
 
 pub use class::{
     Class, DataClass, Destination, Magnitude, NounCommitment, NounType, Operation, Reversibility,
@@ -17,12 +22,17 @@ pub use decision::{
     Answers, Ask, Decision, Effect, Environment, JsonType, Mark, Mode, Origin, PlanStep, Quote, Reason,
     Shape, ShapeField, Verdict,
 };
+pub use execution::{ErrorCode, Execution, Outcome, SeenCheckpoint};
 pub use ledger::{
-    Authorization, Counts, Epoch, Finding, FindingCode, Incident, KeyEvent, KeyStatement, Kill, PublicJwk,
-    Published, PublishedType, possession_message,
+    Authorization, Counts, Epoch, Incident, KeyEvent, KeyStatement, Kill, PublicJwk, Published,
+    PublishedType, possession_message,
 };
+pub use matching::{Clearance, Finding, FindingCode, Resolution};
 pub use observation::{Observation, ObservationReason, ObservationStatus};
+pub use public_text::PublicText;
 pub use received::{Received, ReceivedBytes, ReceivedForm, Signer};
+pub use upkeep::{Basis, Coverage, ProviderCoverage, Removal, Share, Tombstone};
+pub use vendor_wire::{VendorExecution, VendorSignature};
 
 use crate::entry::Kind;
 use crate::id::ProjectId;
@@ -55,10 +65,15 @@ macro_rules! types {
 types! {
     DecisionType "decision/v1";
     ObservationType "observation/v1";
+    ExecutionType "execution/v1";
     ReceivedType "received/v1";
     KeyType "key/v1";
     EpochType "epoch/v1";
     FindingType "finding/v1";
+    ClearanceType "clearance/v1";
+    ResolutionType "resolution/v1";
+    CoverageType "coverage/v1";
+    TombstoneType "tombstone/v1";
     KillType "kill/v1";
     IncidentType "incident/v1";
 }
@@ -82,6 +97,10 @@ pub enum Statement {
     Published(Box<Published>),
     Epoch(Box<Epoch>),
     Finding(Box<Finding>),
+    Clearance(Box<Clearance>),
+    Resolution(Box<Resolution>),
+    Coverage(Box<Coverage>),
+    Tombstone(Box<Tombstone>),
     Kill(Box<Kill>),
     Incident(Box<Incident>),
 }
@@ -97,6 +116,10 @@ impl Statement {
             "rules/v1" | "registry/v1" => read(payload, typ, Self::Published),
             "epoch/v1" => read(payload, typ, Self::Epoch),
             "finding/v1" => read(payload, typ, Self::Finding),
+            "clearance/v1" => read(payload, typ, Self::Clearance),
+            "resolution/v1" => read(payload, typ, Self::Resolution),
+            "coverage/v1" => read(payload, typ, Self::Coverage),
+            "tombstone/v1" => read(payload, typ, Self::Tombstone),
             "kill/v1" => read(payload, typ, Self::Kill),
             "incident/v1" => read(payload, typ, Self::Incident),
             other => Err(StatementError::UnknownType(other.to_owned())),
@@ -113,6 +136,10 @@ impl Statement {
             Self::Published(published) => published.typ.kind(),
             Self::Epoch(_) => Kind::Epoch,
             Self::Finding(_) => Kind::Finding,
+            Self::Clearance(_) => Kind::Clearance,
+            Self::Resolution(_) => Kind::Resolution,
+            Self::Coverage(_) => Kind::Coverage,
+            Self::Tombstone(_) => Kind::Tombstone,
             Self::Kill(_) => Kind::Kill,
             Self::Incident(_) => Kind::Incident,
         }
@@ -127,6 +154,10 @@ impl Statement {
             | Self::Published(_)
             | Self::Epoch(_)
             | Self::Finding(_)
+            | Self::Clearance(_)
+            | Self::Resolution(_)
+            | Self::Coverage(_)
+            | Self::Tombstone(_)
             | Self::Kill(_)
             | Self::Incident(_) => Purpose::Ledger,
         }
@@ -141,6 +172,10 @@ impl Statement {
             Self::Published(s) => s.project,
             Self::Epoch(s) => s.project,
             Self::Finding(s) => s.project,
+            Self::Clearance(s) => s.project,
+            Self::Resolution(s) => s.project,
+            Self::Coverage(s) => s.project,
+            Self::Tombstone(s) => s.project,
             Self::Kill(s) => s.project,
             Self::Incident(s) => s.project,
         }
@@ -156,6 +191,10 @@ impl Statement {
             Self::Published(s) => Some(&s.iss),
             Self::Epoch(s) => Some(&s.iss),
             Self::Finding(s) => Some(&s.iss),
+            Self::Clearance(s) => Some(&s.iss),
+            Self::Resolution(s) => Some(&s.iss),
+            Self::Coverage(s) => Some(&s.iss),
+            Self::Tombstone(s) => Some(&s.iss),
             Self::Kill(s) => Some(&s.iss),
             Self::Incident(s) => Some(&s.iss),
         }
@@ -171,6 +210,10 @@ impl Statement {
             Self::Published(s) => s.at,
             Self::Epoch(s) => s.at,
             Self::Finding(s) => s.at,
+            Self::Clearance(s) => s.at,
+            Self::Resolution(s) => s.at,
+            Self::Coverage(s) => s.at,
+            Self::Tombstone(s) => s.at,
             Self::Kill(s) => s.at,
             Self::Incident(s) => s.at,
         }

@@ -5,6 +5,7 @@ mod vectors {
     pub mod bytes;
     pub mod log;
     pub mod receipts;
+    pub mod reconciliation;
     pub mod vocabulary;
 }
 
@@ -27,6 +28,7 @@ const FOLDERS: &[(&str, Runner)] = &[
     ("key-sets", vectors::receipts::key_set),
     ("receipts", vectors::receipts::good),
     ("malformed-receipts", vectors::receipts::malformed),
+    ("reconciliation", vectors::reconciliation::situation),
 ];
 
 /// Folders whose cases another crate runs: this one knows nothing of rules.

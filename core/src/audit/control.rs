@@ -36,12 +36,16 @@ impl Control {
             }
             Statement::Published(said) => self.publish(said),
             Statement::Kill(said) => self.kill(said),
+            Statement::Coverage(said) => self.unmoved((said.control, said.floor, said.generation)),
             Statement::Decision(decision) if decision.is_cleared() => self.gate(decision),
             Statement::Decision(_)
             | Statement::Observation(_)
             | Statement::Received(_)
             | Statement::Epoch(_)
             | Statement::Finding(_)
+            | Statement::Clearance(_)
+            | Statement::Resolution(_)
+            | Statement::Tombstone(_)
             | Statement::Incident(_) => Ok(()),
         }
     }
@@ -67,6 +71,15 @@ impl Control {
         self.step(numbers, Floor::Follows, self.generation + 1)?;
         self.killed = true;
         Ok(())
+    }
+
+    /// What changes nothing that decides carries the numbers in force.
+    fn unmoved(&self, said: (u64, u64, u64)) -> Result<(), Fault> {
+        let follows = (self.control, self.floor, self.generation);
+        if said == follows {
+            return Ok(());
+        }
+        Err(Fault::Differs { stored: format!("{said:?}"), follows: format!("{follows:?}") })
     }
 
     fn step(&mut self, said: (u64, u64, u64), moves: Floor, generation: u64) -> Result<(), Fault> {

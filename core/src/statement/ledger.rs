@@ -1,13 +1,13 @@
-//! What the evidence service states: keys, published documents, epochs, findings, kills, incidents.
+//! What the evidence service states: keys, published documents, epochs, kills, incidents.
 //!
 //! What an operator does is attested on behalf of a pseudonym (`behalf`), with a passkey's `authorization` or null.
 
 use super::class::vocabulary;
-use super::{EpochType, FindingType, IncidentType, KeyType, KillType, nullable};
+use super::{EpochType, IncidentType, KeyType, KillType, nullable};
 use crate::digest::Digest;
 use crate::entry::Kind;
 use crate::envelope::SignatureBytes;
-use crate::id::{ActionId, ProjectId, ProviderId};
+use crate::id::{ProjectId, ProviderId};
 use crate::issuer::Issuer;
 use crate::key::{PublicKey, Purpose, Thumbprint};
 use crate::time::Timestamp;
@@ -19,18 +19,6 @@ use std::fmt;
 
 vocabulary! {
     KeyEvent { Introduced "introduced", Retired "retired", Revoked "revoked", }
-
-    FindingCode {
-        ExecutionWithoutDecision "EXECUTION_WITHOUT_DECISION", InvalidVendorSignature "INVALID_VENDOR_SIGNATURE",
-        RevokedKey "REVOKED_KEY", WrongSigner "WRONG_SIGNER", DuplicateExecution "DUPLICATE_EXECUTION",
-        ContradictingExecutions "CONTRADICTING_EXECUTIONS", ArgumentsDiffer "ARGUMENTS_DIFFER",
-        ResultDiffers "RESULT_DIFFERS", ChargeMismatch "CHARGE_MISMATCH",
-        ExecutedAgainstVerdict "EXECUTED_AGAINST_VERDICT",
-        StatementContradictsObservation "STATEMENT_CONTRADICTS_OBSERVATION", OutcomeUnknown "OUTCOME_UNKNOWN",
-        MissingExecution "MISSING_EXECUTION", LateExecution "LATE_EXECUTION", BrokenChain "BROKEN_CHAIN",
-        ToolChanged "TOOL_CHANGED", SecretEcho "SECRET_ECHO", Backdated "BACKDATED", SeenDiffers "SEEN_DIFFERS",
-        CatalogSignature "CATALOG_SIGNATURE", UnknownPrevious "UNKNOWN_PREVIOUS",
-    }
 }
 
 /// A person's passkey assertion over what was done. No statement carries one yet, so only null reads.
@@ -161,25 +149,6 @@ pub struct Epoch {
     /// Root of the tree of `last` + 1 entries.
     pub root: Hash,
     pub counts: Counts,
-}
-
-/// `finding/v1`: a disagreement.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Finding {
-    pub typ: FindingType,
-    pub iss: Issuer,
-    pub project: ProjectId,
-    pub at: Timestamp,
-    pub code: FindingCode,
-    #[serde(deserialize_with = "nullable")]
-    pub action: Option<ActionId>,
-    /// Digest of the statement that it is about.
-    #[serde(deserialize_with = "nullable")]
-    pub statement: Option<Digest>,
-    /// Number of the entry that it is about.
-    #[serde(deserialize_with = "nullable")]
-    pub seq: Option<u64>,
 }
 
 /// `kill/v1`: from this entry on nothing is allowed. `floor` is the new control: what was judged before is stale.

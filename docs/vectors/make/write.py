@@ -4,7 +4,7 @@ Standalone: it shares no code with the Rust crates, so it is a second opinion ab
 deterministic: run it twice and nothing changes.
 """
 import json, pathlib, shutil
-import others, policy, receipts
+import others, policy, receipts, reconciliation
 from example import JWKS, KEYS, std64
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
@@ -56,6 +56,7 @@ def main():
     folder("receipts", {name: {"about": about, "receipt": receipt} for name, (about, receipt) in receipts.good().items()})
     folder("malformed-receipts", malformed())
     folder("policy", policy.cases())
+    folder("reconciliation", reconciliation.cases())
 
 
 if __name__ == "__main__":
