@@ -1,0 +1,75 @@
+/**
+ * The gateway's keys, where this provider was told to find them.
+ *
+ * Promised: a token never says where keys are. An unknown key id causes one fetch, and no more than one in ten seconds; a set
+ * that could not be read again for an hour counts no more. Without a set, nobody is believed.
+ */
+import { readFile } from "node:fs/promises";
+import { KeySet, type PinnedKey } from "../format/keys.js";
+import { refuse } from "./refusal.js";
+
+/** An address, a file, or a set that you already pinned. */
+export type KeySource = URL | string | KeySet;
+
+const BETWEEN_FETCHES = 10_000;
+const FRESH = 5 * 60_000;
+const OLDEST = 60 * 60_000;
+const LARGEST = 256 * 1024;
+
+export class GatewayKeys {
+  #set: KeySet | null = null;
+  #readAt = 0;
+  #triedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    private readonly source: KeySource,
+    private readonly issuer: string,
+    private readonly now: () => number,
+  ) {
+    if (source instanceof KeySet) {
+      if (source.issuer !== issuer) throw new TypeError(`the key set is of \`${source.issuer}\`, not of \`${issuer}\``);
+      this.#set = source;
+    }
+  }
+
+  async find(kid: string): Promise<PinnedKey> {
+    const isOld = !(this.source instanceof KeySet) && this.now() - this.#readAt > FRESH;
+    if (isOld || !this.#set?.byKid(kid)) await this.#read();
+    const isTooOld = !(this.source instanceof KeySet) && this.now() - this.#readAt > OLDEST;
+    if (!this.#set || isTooOld) refuse("capability_keys");
+    const key = this.#set.byKid(kid);
+    return key?.purpose === "capability" ? key : refuse("capability_key");
+  }
+
+  async #read(): Promise<void> {
+    if (this.source instanceof KeySet || this.now() - this.#triedAt < BETWEEN_FETCHES) return;
+    this.#triedAt = this.now();
+    try {
+      const set = KeySet.parse(await bytesOf(this.source));
+      if (set.issuer !== this.issuer) return;
+      this.#set = set;
+      this.#readAt = this.now();
+    } catch {
+      // Whoever asked is refused; the set of before stays until it is too old.
+    }
+  }
+}
+
+async function bytesOf(source: URL | string): Promise<Uint8Array> {
+  const isAddress = source instanceof URL || /^https?:\/\//.test(source);
+  return isAddress ? fetchBytes(source, LARGEST) : readFile(source);
+}
+
+/** No redirect, five seconds, and not more than so many bytes. */
+export async function fetchBytes(address: URL | string, most: number, milliseconds = 5_000): Promise<Buffer> {
+  const answer = await fetch(address, { redirect: "error", signal: AbortSignal.timeout(milliseconds) });
+  if (!answer.ok || !answer.body) throw new Error(`${String(address)}: ${answer.status}`);
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
+    length += chunk.length;
+    if (length > most) throw new Error(`${String(address)}: more than ${most} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

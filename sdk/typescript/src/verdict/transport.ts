@@ -1,0 +1,85 @@
+/**
+ * One question over HTTP: two seconds, three attempts, one idempotency key.
+ *
+ * The key is derived from the content, so a question that is asked again is the same question and gets the stored answer.
+ */
+import { digestOf } from "../format/bytes.js";
+import { canonical } from "../format/canonical.js";
+import { JsonError, isObject, parse, type JsonObject } from "../format/json.js";
+import { Breaker } from "./breaker.js";
+import { NoVerdict } from "./refusal.js";
+
+const DEADLINE = 2_000;
+const ATTEMPTS = 3;
+const LARGEST_ANSWER = 4 * 1024 * 1024;
+
+export interface TransportOptions {
+  /** Where the gateway is reached. */
+  gateway: string;
+  /** `cfk_…` */
+  apiKey: string;
+  now?: () => number;
+}
+
+export class Transport {
+  readonly #breaker: Breaker;
+
+  constructor(private readonly options: TransportOptions) {
+    this.#breaker = new Breaker(options.now ?? Date.now);
+  }
+
+  /** `identity` is what makes two questions one: the body without its times. */
+  async ask(method: "POST" | "PUT", path: string, body: object, identity: object): Promise<JsonObject> {
+    if (!this.#breaker.take()) throw new NoVerdict("resting", "nobody answered five times in a row");
+    const key = digestOf(canonical([method, path, identity])).slice("sha256:".length);
+    let why = "";
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      if (attempt > 0) await new Promise((resolve) => setTimeout(resolve, 50 * 2 ** attempt));
+      const answer = await this.#once(method, path, body, key).catch((error: Error) => error.message);
+      if (typeof answer !== "string") {
+        this.#breaker.answered();
+        return judged(answer);
+      }
+      why = answer;
+    }
+    this.#breaker.unanswered();
+    throw new NoVerdict("unanswered", why);
+  }
+
+  /** A string is the reason to ask again. */
+  async #once(method: string, path: string, body: object, key: string): Promise<Answer | string> {
+    const answer = await fetch(this.options.gateway.replace(/\/+$/, "") + path, {
+      method,
+      redirect: "error",
+      signal: AbortSignal.timeout(DEADLINE),
+      headers: {
+        authorization: `Bearer ${this.options.apiKey}`,
+        "content-type": "application/json",
+        "idempotency-key": key,
+        "counterfoil-want": "full",
+      },
+      body: JSON.stringify(body),
+    });
+    // The deadline is over the whole answer, not over its first byte.
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    if (answer.status === 429 || answer.status >= 500) return `status ${answer.status}`;
+    return { status: answer.status, bytes };
+  }
+}
+
+interface Answer {
+  status: number;
+  bytes: Buffer;
+}
+
+function judged({ status, bytes }: Answer): JsonObject {
+  if (status !== 200 && status !== 201) throw new NoVerdict("rejected", `status ${status}`);
+  try {
+    const answer = parse(bytes, "foreign", LARGEST_ANSWER);
+    if (isObject(answer)) return answer;
+    throw new NoVerdict("malformed", "the answer is no object");
+  } catch (error) {
+    if (error instanceof JsonError) throw new NoVerdict("malformed", error.message);
+    throw error;
+  }
+}
