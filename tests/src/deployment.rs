@@ -1,5 +1,9 @@
 //! A whole deployment: Postgres, evidence service, gateway, providers, one project, one API key.
 
+mod replica;
+
+pub use replica::Replica;
+
 use crate::mcp::{Agent, Http};
 use crate::postgres::Postgres;
 use crate::process::Process;
@@ -160,6 +164,15 @@ impl Deployment {
             )?;
         }
         std::fs::write(path, config)?;
+        Ok(())
+    }
+
+    /// Publishes other rules beside the same registry.
+    pub fn publish_rules(&self, rules: &str) -> anyhow::Result<()> {
+        let file = self.folder().join("other-rules.cedar");
+        std::fs::write(&file, rules.replace("DEADLINE", &thirty_days_ahead()?))?;
+        let folder = self.folder().to_owned();
+        counterfoil(&["policy", "publish"], &[("--dir", &folder), ("--rules", &file)])?;
         Ok(())
     }
 

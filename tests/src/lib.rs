@@ -6,6 +6,7 @@
 pub mod chain;
 pub mod deployment;
 pub mod foreign;
+pub mod log_readers;
 pub mod mcp;
 pub mod postgres;
 pub mod process;

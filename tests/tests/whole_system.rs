@@ -6,9 +6,12 @@ mod whole_system {
     mod bytes;
     mod capability;
     mod crashes;
+    mod crowd;
     mod database;
     mod foreign_clients;
+    mod foreign_logs;
     mod outages;
+    mod pauses;
     mod tampering;
     mod tenancy;
     mod world;

@@ -52,3 +52,21 @@ fn without_the_evidence_service_nothing_runs_and_afterwards_the_chain_goes_on() 
     world.deployment.until_ready().expect("ready");
     runs(&world);
 }
+
+// Upholds G4: no acknowledgement, no call; a decision that is committed afterwards all the same was never sent.
+#[test]
+fn while_the_evidence_service_is_paused_nothing_runs() {
+    let mut world = World::start();
+    runs(&world);
+
+    let evidence = world.deployment.evidence.as_ref().expect("runs");
+    evidence.pause().expect("paused");
+    let answer = world.deployment.agent("scripted").call(&world.deployment.http, "echo", "{}");
+    assert_eq!(answer.expect("an answer").says().expect("a text"), NOT_RECORDED);
+    assert_eq!(world.provider_log().len(), 1);
+
+    evidence.resume().expect("resumed");
+    world.deployment.until_ready().expect("ready");
+    runs(&world);
+    assert_eq!(world.provider_log().len(), 2, "what was refused ran later");
+}

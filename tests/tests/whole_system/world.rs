@@ -34,6 +34,11 @@ impl World {
         self.files().join(name).display().to_string()
     }
 
+    /// The rules that it began with.
+    pub fn rules(&self) -> String {
+        RULES.replace("FOLDER", &self.files().display().to_string())
+    }
+
     /// Names and contents of the sandbox.
     pub fn digest_of_files(&self) -> Vec<u8> {
         let mut names: Vec<_> =
