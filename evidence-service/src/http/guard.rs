@@ -24,7 +24,7 @@ impl Allowed {
 
     fn names(&self, authority: &str) -> bool {
         let name = without_port(authority).to_ascii_lowercase();
-        self.0.iter().any(|allowed| *allowed == name)
+        self.0.contains(&name)
     }
 
     fn allows(&self, headers: &HeaderMap, uri: &Uri) -> bool {

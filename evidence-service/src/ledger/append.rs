@@ -239,6 +239,7 @@ impl Ledger {
     }
 }
 
+#[expect(clippy::large_enum_variant, reason = "lives for one match, on the stack of the append")]
 enum Prepared<'c, O> {
     ToCommit { tx: ProjectTx<'c>, line: Line, sealed: Sealed, outcome: O },
     Nothing(O),

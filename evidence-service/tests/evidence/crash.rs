@@ -1,20 +1,45 @@
 //! Postgres dies, the clock of a day passes, a backup comes back.
 
+use std::path::Path;
 use std::time::Duration;
 
 use counterfoil_core::receipt::{Receipt, verify};
 use counterfoil_core::record::{ItemAnswer, RefusedReason};
 use counterfoil_core::statement::Verdict;
-use counterfoil_evidence::cluster::{Binaries, Cluster};
+use counterfoil_evidence::cluster::{Binaries, Cluster, Running};
 use counterfoil_evidence::setup::{migrate, prepare_database};
 use reqwest::StatusCode;
 
-use crate::deployment::{Deployment, cluster, config, connect};
+use crate::deployment::{Deployment, Service, cluster, config, connect};
 use crate::gateway::{Judged, item, record};
 
-async fn is_ready(service: &crate::deployment::Service) -> bool {
+async fn is_ready(service: &Service) -> bool {
     let asked = service.http.get(format!("{}/readyz", service.internal)).send().await.expect("an answer");
     asked.status() == StatusCode::OK
+}
+
+/// Sixty calls one after the other: the receipts, and how many were not recorded.
+async fn write_through(deployment: &Deployment, service: &Service) -> (Vec<Receipt>, u32) {
+    let (mut receipts, mut failures) = (Vec::new(), 0);
+    for _ in 0..60 {
+        let items = vec![item(deployment, &Judged::now(deployment, Verdict::Allow)).1];
+        match record(service, &deployment.token, items).await.as_deref() {
+            Ok([ItemAnswer::Recorded(recorded)]) => receipts.push(recorded.receipt.clone()),
+            Ok([ItemAnswer::Unknown { .. }]) | Err(&StatusCode::SERVICE_UNAVAILABLE) => failures += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    (receipts, failures)
+}
+
+/// Postgres stops as in a crash and recovers; the link leads to where it listens now.
+async fn die_and_return(running: Running, own: &Cluster, link: &Path) -> Running {
+    tokio::time::sleep(Duration::from_millis(40)).await;
+    tokio::task::spawn_blocking(move || running.stop_immediately()).await.expect("stopped");
+    let again = own.start(&[]).expect("started again");
+    std::fs::remove_file(link).expect("the old link");
+    std::os::unix::fs::symlink(again.socket_folder(), link).expect("a new link");
+    again
 }
 
 /// G4: nothing acknowledged is lost, nothing is acknowledged while the database is away, no gap and no fork after.
@@ -37,32 +62,11 @@ async fn a_database_that_dies_under_load_loses_nothing_acknowledged() {
 
     let mut acknowledged: Vec<Receipt> = Vec::new();
     let mut unanswered = 0;
-    let mut running = Some(running);
-    for round in 0..3 {
-        let writing = async {
-            let mut receipts = Vec::new();
-            let mut failures = 0;
-            for _ in 0..60 {
-                let items = vec![item(&deployment, &Judged::now(&deployment, Verdict::Allow)).1];
-                match record(&service, &deployment.token, items).await.as_deref() {
-                    Ok([ItemAnswer::Recorded(recorded)]) => receipts.push(recorded.receipt.clone()),
-                    Ok([ItemAnswer::Unknown { .. }]) | Err(&StatusCode::SERVICE_UNAVAILABLE) => failures += 1,
-                    other => panic!("round {round}: {other:?}"),
-                }
-            }
-            (receipts, failures)
-        };
-        let dying = async {
-            tokio::time::sleep(Duration::from_millis(40)).await;
-            let dead = running.take().expect("running");
-            tokio::task::spawn_blocking(move || dead.stop_immediately()).await.expect("stopped");
-            let again = own.start(&[]).expect("started again");
-            std::fs::remove_file(&link).expect("the old link");
-            std::os::unix::fs::symlink(again.socket_folder(), &link).expect("a new link");
-            again
-        };
-        let ((receipts, failures), again) = tokio::join!(writing, dying);
-        running = Some(again);
+    let mut running = running;
+    for _ in 0..3 {
+        let ((receipts, failures), again) =
+            tokio::join!(write_through(&deployment, &service), die_and_return(running, &own, &link));
+        running = again;
         acknowledged.extend(receipts);
         unanswered += failures;
         let mut tries = 0;
