@@ -18,6 +18,7 @@ use counterfoil_core::id::{ProjectId, ProviderId};
 use counterfoil_jwks::Mode;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -86,12 +87,35 @@ pub struct ProviderConfig {
     pub command: Vec<String>,
     /// What the child sees beside PATH, HOME, LANG, TMPDIR and USER.
     #[serde(default)]
-    pub env: BTreeMap<String, String>,
+    pub env: ProviderEnv,
     /// Where it runs; our own folder by default.
     pub folder: Option<PathBuf>,
     /// A call that takes longer is given up and observed as `timeout`.
     #[serde(default = "two_minutes")]
     pub ceiling_seconds: u32,
+}
+
+/// Variables of a child. Some are its credentials, so `Debug` prints the names alone.
+#[derive(Clone, Default, Deserialize)]
+#[serde(transparent)]
+pub struct ProviderEnv(BTreeMap<String, String>);
+
+impl ProviderEnv {
+    pub fn variables(&self) -> &BTreeMap<String, String> {
+        &self.0
+    }
+}
+
+impl FromIterator<(String, String)> for ProviderEnv {
+    fn from_iter<T: IntoIterator<Item = (String, String)>>(variables: T) -> Self {
+        Self(variables.into_iter().collect())
+    }
+}
+
+impl fmt::Debug for ProviderEnv {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -122,7 +146,8 @@ impl Config {
     }
 
     /// Cross-references that the shape alone cannot express.
-    pub(crate) fn checked(self) -> Result<Self, ConfigError> {
+    pub(crate) fn checked(mut self) -> Result<Self, ConfigError> {
+        self.hosts = self.hosts.iter().map(|name| name.to_ascii_lowercase()).collect();
         let mut known = BTreeSet::new();
         for project in &self.projects {
             if !known.insert(project.id) {
@@ -201,6 +226,16 @@ command = ["notes"]
         assert_eq!(config.service_token_file, Path::new("service-token"));
         assert_eq!(config.keys, Path::new("/var/keys.sealed"));
         assert_eq!(config.providers.len(), 1);
+    }
+
+    // T9
+    #[test]
+    fn a_printed_configuration_shows_no_credential_of_a_provider() {
+        let text = GOOD.replace("command =", "env = { API_TOKEN = \"hunter2\" }\ncommand =");
+
+        let printed = format!("{:?}", read(&text).expect("a good file"));
+
+        assert!(printed.contains("API_TOKEN") && !printed.contains("hunter2"), "{printed}");
     }
 
     #[test]

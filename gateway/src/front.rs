@@ -14,6 +14,7 @@ mod headers;
 mod legacy;
 mod methods;
 mod modern;
+mod parameters;
 pub mod rate;
 mod refusal;
 mod reply;

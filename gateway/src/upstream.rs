@@ -14,8 +14,8 @@ mod wire;
 pub use catalogue::Catalogue;
 pub use connection::{Connection, Outcome};
 
+use crate::config::ProviderEnv;
 use counterfoil_core::id::KeyId;
-use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -27,7 +27,7 @@ use tokio::time::Instant;
 pub struct Start {
     pub provider: String,
     pub command: Vec<String>,
-    pub env: BTreeMap<String, String>,
+    pub env: ProviderEnv,
     pub folder: Option<PathBuf>,
 }
 

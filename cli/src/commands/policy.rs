@@ -165,7 +165,7 @@ fn started_by(folder: &Folder) -> anyhow::Result<ProviderPlans> {
     let plans = config.providers.into_iter().map(|(id, provider)| {
         let plan = ProviderPlan {
             command: provider.command,
-            env: provider.env,
+            env: provider.env.variables().clone(),
             folder: provider.folder,
             ceiling_seconds: Some(provider.ceiling_seconds),
         };

@@ -47,7 +47,7 @@ pub async fn list_tools(exchange: &Exchange, request: &Request, era: Era) -> Res
     Ok(reply::result(&request.id, &text))
 }
 
-async fn catalogue(exchange: &Exchange) -> Result<Arc<Catalogue>, Away> {
+pub async fn catalogue(exchange: &Exchange) -> Result<Arc<Catalogue>, Away> {
     connection(exchange).await?.catalogue().await
 }
 

@@ -7,7 +7,7 @@ use super::endpoint::Exchange;
 use super::headers::{Said, said};
 use super::refusal::{HEADER_MISMATCH, INVALID_PARAMS, Refusal, UNSUPPORTED_REVISION};
 use super::reply::{self, Era};
-use super::{legacy, methods};
+use super::{legacy, methods, parameters};
 use crate::envelope::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -37,6 +37,7 @@ pub async fn answer(exchange: &Exchange, request: Request) -> Result<Response, R
         "server/discover" => Ok(discover(exchange, &request).await),
         "tools/list" => methods::list_tools(exchange, &request, Era::Modern).await,
         "tools/call" => {
+            check_parameters(exchange, &request).await?;
             let given_up = CancellationToken::new();
             methods::call_tool(exchange, request, Era::Modern, given_up).await
         }
@@ -61,6 +62,28 @@ fn check(exchange: &Exchange, request: &Request) -> Result<(), Refusal> {
     match (request.method.as_str(), name) {
         ("tools/call", Some(name)) => agree(exchange, "Mcp-Name", name),
         _ => Ok(()),
+    }
+}
+
+/// Only the provider's schema says which arguments have a header. Where it is away the call ends elsewhere.
+async fn check_parameters(exchange: &Exchange, request: &Request) -> Result<(), Refusal> {
+    if exchange.origin == Origin::Stdio {
+        return Ok(());
+    }
+    let params = request.params.value();
+    let (Some(name), Some(arguments)) = (params.get("name").and_then(Value::as_str), params.get("arguments"))
+    else {
+        return Ok(());
+    };
+    let Ok(catalogue) = methods::catalogue(exchange).await else {
+        return Ok(());
+    };
+    let disagreement = catalogue
+        .tool(name)
+        .and_then(|tool| parameters::disagreement(&tool.input_schema, arguments, &exchange.headers));
+    match disagreement {
+        None => Ok(()),
+        Some((header, how)) => Err(mismatch(&header, how)),
     }
 }
 

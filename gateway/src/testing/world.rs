@@ -107,7 +107,7 @@ fn config(folder: &TempDir, evidence_url: String) -> Config {
     let provider = ProviderConfig {
         project: PROJECT.parse().expect("an id"),
         command: provider::command(),
-        env: [provider::environment(&log_path(folder))].into(),
+        env: [provider::environment(&log_path(folder))].into_iter().collect(),
         folder: None,
         ceiling_seconds: 2,
     };

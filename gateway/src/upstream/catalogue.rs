@@ -11,6 +11,7 @@ use crate::raw::Object;
 use counterfoil_core::id::ToolName;
 use counterfoil_core::json::{self, Profile};
 use counterfoil_policy::Listed;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -33,6 +34,7 @@ pub struct Catalogue {
 pub struct ListedTool {
     pub name: ToolName,
     pub listed: Listed,
+    pub input_schema: Value,
 }
 
 impl Catalogue {
@@ -67,7 +69,8 @@ impl Catalogue {
 fn read_tool(text: &str) -> Option<ListedTool> {
     let value = json::parse(text.as_bytes(), Profile::Foreign).ok()?;
     let name = value.get("name")?.as_str()?.parse().ok()?;
-    Some(ListedTool { name, listed: Listed::read(&value) })
+    let input_schema = value.get("inputSchema").cloned().unwrap_or(Value::Null);
+    Some(ListedTool { name, listed: Listed::read(&value), input_schema })
 }
 
 /// Reads every page of the list.

@@ -12,7 +12,7 @@ use super::{Away, Start};
 use crate::raw::{Object, on_one_line, quoted};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +21,8 @@ const REVISIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11
 /// A package runner may have to fetch the provider first.
 const INTRODUCTION: Duration = Duration::from_secs(60);
 const OUTBOX: usize = 256;
+/// How long a definition may have changed before a call under it is held.
+const LIST_AGE: Duration = Duration::from_secs(60);
 
 /// How a call ended.
 #[derive(Debug, Eq, PartialEq)]
@@ -45,8 +47,8 @@ pub struct Connection {
     next_id: AtomicU64,
     stop: CancellationToken,
     ended: CancellationToken,
-    pub(super) stale: Arc<AtomicBool>,
-    pub(super) catalogue: tokio::sync::Mutex<Option<Arc<Catalogue>>>,
+    stale: Arc<AtomicBool>,
+    catalogue: tokio::sync::Mutex<Option<(Instant, Arc<Catalogue>)>>,
     instructions: Option<String>,
 }
 
@@ -98,19 +100,20 @@ impl Connection {
         self.instructions.as_deref()
     }
 
-    /// The tools it lists now: read once, and again after it said that they changed.
+    /// The tools it lists now: read again after it said that they changed, and every minute, since some do not say.
     pub async fn catalogue(&self) -> Result<Arc<Catalogue>, Away> {
         let mut known = self.catalogue.lock().await;
         // Cleared before reading: a change announced meanwhile makes the next caller read again.
         if !self.stale.swap(false, Ordering::AcqRel)
-            && let Some(catalogue) = &*known
+            && let Some((read_at, catalogue)) = &*known
+            && read_at.elapsed() < LIST_AGE
         {
             return Ok(catalogue.clone());
         }
         match catalogue::read(self).await {
             Ok(catalogue) => {
                 let catalogue = Arc::new(catalogue);
-                *known = Some(catalogue.clone());
+                *known = Some((Instant::now(), catalogue.clone()));
                 Ok(catalogue)
             }
             Err(away) => {

@@ -37,7 +37,7 @@ impl Process {
                 command.env(name, value);
             }
         }
-        command.envs(&start.env);
+        command.envs(start.env.variables());
         if let Some(folder) = &start.folder {
             command.current_dir(folder);
         }

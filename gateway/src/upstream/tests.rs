@@ -8,7 +8,7 @@ fn start(folder: &tempfile::TempDir) -> Start {
     Start {
         provider: "notes".into(),
         command: provider::command(),
-        env: [provider::environment(&folder.path().join("log"))].into(),
+        env: [provider::environment(&folder.path().join("log"))].into_iter().collect(),
         folder: None,
     }
 }
