@@ -39,7 +39,7 @@ use commit::Commit;
 use control::Control;
 use day::Day;
 use keys::{Keys, signed};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// What the auditor brings along. Keys that come with the ledger prove only that it agrees with itself.
 #[derive(Clone, Debug, Default)]
@@ -79,8 +79,8 @@ pub struct Auditor {
     day: Day,
     /// Which documents the chain asks for.
     documents: BTreeMap<i64, (Kind, Digest)>,
-    /// Entries that are tombstones.
-    graves: BTreeSet<i64>,
+    /// What the tombstones of the chain say.
+    buried: Vec<StoredTombstone>,
     erased: u64,
 }
 
@@ -101,7 +101,7 @@ impl Auditor {
             control: Control::default(),
             day: Day::default(),
             documents: BTreeMap::new(),
-            graves: BTreeSet::new(),
+            buried: Vec::new(),
             erased: 0,
         }
     }
@@ -146,7 +146,7 @@ impl Auditor {
         let root = self.frontier.root();
         self.day.follow(&entry, statement.as_ref(), root).map_err(|fault| at("kind").is(fault))?;
         self.append(&entry)?;
-        self.count(&entry, statement.is_some());
+        self.erased += u64::from(statement.is_none());
         Ok(())
     }
 
@@ -183,9 +183,7 @@ impl Auditor {
         if let Some(seq) = self.documents.keys().next() {
             return Err(Place::Document { seq: *seq, column: "seq" }.is(Fault::Missing));
         }
-        if let Some(tombstone) = self.tombstones.iter().find(|row| !self.graves.contains(&row.seq)) {
-            return Err(Place::Tombstone { seq: tombstone.seq, column: "seq" }.is(Fault::Surplus));
-        }
+        body::same_tombstones(&self.tombstones, &self.buried)?;
         if let Some(ahead) = self.trust.held.keys().find(|held| **held > size) {
             let (stored, follows) = (size.to_string(), format!("at least {ahead}"));
             return Err(at("size").is(Fault::Differs { stored, follows }));
@@ -246,6 +244,10 @@ impl Auditor {
                 self.documents.insert(seq, (said.typ.kind(), said.document));
                 Ok(())
             }
+            Statement::Tombstone(said) => {
+                self.buried.push(body::tombstone(said, seq)?);
+                Ok(())
+            }
             Statement::Decision(_)
             | Statement::Observation(_)
             | Statement::Received(_)
@@ -254,7 +256,6 @@ impl Auditor {
             | Statement::Clearance(_)
             | Statement::Resolution(_)
             | Statement::Coverage(_)
-            | Statement::Tombstone(_)
             | Statement::Kill(_)
             | Statement::Incident(_) => Ok(()),
         }
@@ -281,15 +282,6 @@ impl Auditor {
             open => self.commit = open,
         }
         Ok(())
-    }
-
-    fn count(&mut self, entry: &Entry, body_is_there: bool) {
-        if entry.kind == Kind::Tombstone {
-            self.graves.insert(signed(entry.seq));
-        }
-        if !body_is_there {
-            self.erased += 1;
-        }
     }
 }
 

@@ -1,13 +1,13 @@
 //! A body: whether it may be absent, who signed it, and the columns that repeat what it says.
 
 use super::broken::{Broken, Fault, Place};
-use super::keys::Keys;
+use super::keys::{Keys, signed as number};
 use super::stored::{StoredEntry, StoredTombstone};
 use crate::digest::hex;
 use crate::entry::Kind;
 use crate::envelope::Envelope;
 use crate::projection::Projection;
-use crate::statement::Statement;
+use crate::statement::{Statement, Tombstone};
 use uuid::Uuid;
 
 pub(super) fn parse(body: &[u8]) -> Result<Envelope, Fault> {
@@ -31,6 +31,31 @@ pub(super) fn may_be_absent(seq: i64, kind: Kind, tombstones: &[StoredTombstone]
     }
     let covers = |row: &StoredTombstone| (row.first..=row.last).contains(&seq) && row.seq > seq;
     if tombstones.iter().any(covers) { Ok(()) } else { Err(Fault::NoTombstone) }
+}
+
+/// The range that a `tombstone/v1` at `seq` opens: whole, and before it.
+pub(super) fn tombstone(said: &Tombstone, seq: i64) -> Result<StoredTombstone, Fault> {
+    let (first, last) = (number(said.first), number(said.last));
+    if first <= last && last < seq {
+        return Ok(StoredTombstone { seq, first, last });
+    }
+    let follows = format!("a range before {seq}");
+    Err(Fault::Differs { stored: format!("{first} to {last}"), follows })
+}
+
+/// The table of tombstones against those of the chain, both ways.
+pub(super) fn same_tombstones(stored: &[StoredTombstone], chain: &[StoredTombstone]) -> Result<(), Broken> {
+    let at = |seq, column| Place::Tombstone { seq, column };
+    for row in stored {
+        let said = chain.iter().find(|said| said.seq == row.seq);
+        let said = said.ok_or_else(|| at(row.seq, "seq").is(Fault::Surplus))?;
+        at(row.seq, "first_seq").same(row.first, said.first)?;
+        at(row.seq, "last_seq").same(row.last, said.last)?;
+    }
+    match chain.iter().find(|said| stored.iter().all(|row| row.seq != said.seq)) {
+        Some(said) => Err(at(said.seq, "seq").is(Fault::Missing)),
+        None => Ok(()),
+    }
 }
 
 /// Every column that finds rows, against the statement.

@@ -288,6 +288,31 @@ fn an_absent_body_needs_a_tombstone_and_a_kind_that_can_be_erased() {
     assert_eq!(rows.audit().expect_err("a key/v1").fault, Fault::NotErasable(Kind::Key));
 }
 
+/// P6, T5: what was erased as it may be leaves a ledger that is clean, and is counted apart.
+#[test]
+fn a_ledger_with_bodies_erased_under_a_tombstone_is_clean() {
+    let mut writer = two_days();
+    let seq = writer.rows.head.size;
+    let ledger = Rc::clone(&writer.ledger);
+    writer.state(statements::tombstone(5, 7, writer.now), &ledger);
+    writer.commit();
+    let mut rows = writer.rows;
+    rows.tombstones = vec![StoredTombstone { seq, first: 5, last: 7 }];
+    for row in &mut rows.entries[5..=7] {
+        row.body = None;
+    }
+
+    let clean = rows.audit().expect("erased as it may be");
+
+    assert_eq!((clean.erased, clean.verified), (3, clean.size - 3));
+    for wider in [StoredTombstone { seq, first: 5, last: 8 }, StoredTombstone { seq, first: 4, last: 7 }] {
+        rows.tombstones = vec![wider];
+        assert!(matches!(spoilt_at(&rows), Place::Tombstone { .. }), "{wider:?}");
+    }
+    rows.tombstones = Vec::new();
+    assert_eq!(spoilt_at(&rows), Place::Entry { seq: 5, column: "body" });
+}
+
 #[test]
 fn a_tombstone_covers_what_is_before_it_and_within_its_range() {
     let rows = [StoredTombstone { seq: 9, first: 2, last: 4 }, StoredTombstone { seq: 3, first: 6, last: 8 }];

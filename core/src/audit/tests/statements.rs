@@ -92,6 +92,20 @@ pub(super) fn finding(action: u128, at: Timestamp) -> Finding {
     }
 }
 
+pub(super) fn tombstone(first: u64, last: u64, at: Timestamp) -> Tombstone {
+    Tombstone {
+        typ: TombstoneType::V1,
+        iss: issuer(),
+        project: project(),
+        at,
+        behalf: "retention".to_owned(),
+        removal: Removal::Retention,
+        epoch: "2026-11-30".to_owned(),
+        first,
+        last,
+    }
+}
+
 pub(super) fn epoch(closed: &str, first: u64, last: u64, root: Hash, counts: Counts, at: Timestamp) -> Epoch {
     let (typ, epoch) = (EpochType::V1, closed.to_owned());
     Epoch { typ, iss: issuer(), project: project(), at, epoch, first, last, root, counts }
