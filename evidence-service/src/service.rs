@@ -4,6 +4,7 @@
 //! shutdown answers what it has begun. Not promised: TLS. A proxy in front ends it; the internal listener belongs on
 //! a private network.
 
+mod listener;
 mod routers;
 
 use std::future::Future;
@@ -76,24 +77,18 @@ impl Bound {
         let (stop, stopped) = watch::channel(());
         let auditing = tokio::spawn(audit(Arc::clone(&self.ledger)));
         let upkeep = tokio::spawn(upkeep(Arc::clone(&self.ledger), self.limiter, stopped.clone()));
-        let public = self.public_router.into_make_service_with_connect_info::<SocketAddr>();
-        let public = axum::serve(self.public, public).with_graceful_shutdown(gone(stopped.clone()));
-        let internal = axum::serve(self.internal, self.internal_router).with_graceful_shutdown(gone(stopped));
         tokio::spawn(async move {
             shutdown.await;
             drop(stop);
         });
-        // A long poll or an idle connection must not keep us for ever.
-        let served = async { tokio::try_join!(public, internal) };
-        let served = tokio::select! {
-            served = served => served.map(drop),
-            () = grace(upkeep) => Ok(()),
-        };
+        tokio::join!(
+            listener::serve(self.public, self.public_router, stopped.clone(), FAREWELL),
+            listener::serve(self.internal, self.internal_router, stopped, FAREWELL),
+        );
         auditing.abort();
-        if let Err(error) = self.ledger.save_heads() {
-            tracing::error!(%error, "heads file");
-        }
-        Ok(served?)
+        let _ = upkeep.await;
+        self.ledger.save_heads().map_err(SetupError::from)?;
+        Ok(())
     }
 }
 
@@ -106,13 +101,8 @@ async fn gone(mut stopped: watch::Receiver<()>) {
     while stopped.changed().await.is_ok() {}
 }
 
-const GRACE: Duration = Duration::from_secs(5);
-
-/// Ends some time after the upkeep has seen the stop.
-async fn grace(upkeep: tokio::task::JoinHandle<()>) {
-    let _ = upkeep.await;
-    tokio::time::sleep(GRACE).await;
-}
+/// A record request waits five seconds for a lock and as long for its commit; a long poll is cut.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// At boot and every hour.
 async fn audit(ledger: Arc<Ledger>) {

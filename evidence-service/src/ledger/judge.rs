@@ -181,9 +181,9 @@ fn gate(decision: &Decision, credential: Option<KeyId>, head: &Head, facts: &Fac
     if head.killed || decision.generation != head.generation {
         return Some(RefusedReason::Killed);
     }
-    let of_this_control = decision.control == head.control && Some(decision.policy) == head.documents.policy;
-    let still_valid = decision.control >= head.floor && decision.control < head.control;
-    if !of_this_control && !still_valid {
+    // The bundle changes only together with the floor, so whatever is above the floor was judged by this one.
+    let judged_by_this = Some(decision.policy) == head.documents.policy;
+    if !judged_by_this || !(head.floor..=head.control).contains(&decision.control) {
         return Some(RefusedReason::Stale);
     }
     let known = credential.and_then(|id| facts.credentials.get(&id).map(|state| (id, state)));
