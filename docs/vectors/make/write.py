@@ -3,8 +3,8 @@
 Standalone: it shares no code with the Rust crates, so it is a second opinion about every byte. Ed25519 is
 deterministic: run it twice and nothing changes.
 """
-import json, pathlib, shutil
-import others, policy, receipts, reconciliation
+import json, pathlib
+import ledger, others, policy, receipts, reconciliation
 from example import JWKS, KEYS, std64
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
@@ -28,7 +28,7 @@ def folder(name, cases):
 
 
 def malformed():
-    groups = [receipts.payload_cases(), receipts.signature_cases(), receipts.entry_cases(), receipts.proof_cases(), receipts.checkpoint_cases()]
+    groups = [receipts.payload_cases() | ledger.malformed(), receipts.signature_cases(), receipts.entry_cases(), receipts.proof_cases(), receipts.checkpoint_cases()]
     names = ["payload", "signature", "entry", "proof", "checkpoint"]
     cases = {}
     for part, group in zip(names, groups):
@@ -53,7 +53,7 @@ def main():
     folder("checkpoints", others.checkpoints())
     folder("key-sets", others.key_sets())
     folder("capability", others.capability())
-    folder("receipts", {name: {"about": about, "receipt": receipt} for name, (about, receipt) in receipts.good().items()})
+    folder("receipts", {name: {"about": about, "receipt": receipt} for name, (about, receipt) in (receipts.good() | ledger.good()).items()})
     folder("malformed-receipts", malformed())
     folder("policy", policy.cases())
     folder("reconciliation", reconciliation.cases())

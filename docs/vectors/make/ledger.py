@@ -1,0 +1,54 @@
+"""One statement of each kind that the ledger key signs, and each of them with a member too few."""
+from receipts import alone
+from example import *
+
+AT = "2026-11-30T11:20:00.120Z"
+CHANGE = {"control": 6, "floor": 6, "gen": 0, "behalf": "operator", "authorization": None}
+FINDING = digest(b"the finding's envelope")
+
+
+def statement(typ, **members):
+    return {"typ": typ, "iss": ISS, "project": PROJECT, "at": AT} | members
+
+
+def key():
+    new = KEYS["decision"]
+    text = f"counterfoil/possession/v1\n{PROJECT}\n{new.kid}\n"
+    return statement("key/v1", **CHANGE, event="introduced", purpose="decision", provider=None,
+                     key={"kty": "OKP", "crv": "Ed25519", "x": new.x}, thumbprint=new.kid, replaces=None, compromised_since=None,
+                     possession=url64(new.sign(text.encode())))
+
+
+def published(typ):
+    return statement(typ, **CHANGE, document=digest(b"the text"), policy=digest(b"the bundle"), reason="first rules",
+                     expires_at="2026-12-30T00:00:00.000Z")
+
+
+STATEMENTS = [
+    key(),
+    published("rules/v1"),
+    published("registry/v1"),
+    statement("epoch/v1", epoch="2026-11-29", first=0, last=40, root=std64(sha(b"root")), counts={"decision": 20, "observation": 21}),
+    statement("finding/v1", code="OUTCOME_UNKNOWN", action=ACTION, statement=digest(b"the decision"), seq=7),
+    statement("clearance/v1", finding=FINDING, code="OUTCOME_UNKNOWN", action=ACTION, statement=digest(b"the late observation"), seq=9),
+    statement("resolution/v1", behalf="operator", authorization=None, finding=FINDING, note="The provider was restarted; nothing ran."),
+    statement("coverage/v1", **CHANGE, providers=[{"provider": "notes", "share": "all", "basis": "declared"}], reason=None),
+    statement("tombstone/v1", behalf="retention", removal="retention", epoch="2026-08-31", first=0, last=12),
+    statement("kill/v1", **(CHANGE | {"control": 7, "floor": 7, "gen": 1}), reason="drill"),
+    statement("incident/v1", code="head_ran_ahead", behalf="log operator", reason="The clock of the database host was wrong."),
+]
+
+
+def good():
+    name = lambda payload: payload["typ"].split("/")[0]
+    return {name(p): (f"{p['typ']}, signed by the ledger key", alone(signed(p, KEYS["ledger"]))) for p in STATEMENTS}
+
+
+def malformed():
+    cases = {}
+    for payload in STATEMENTS:
+        last = list(payload)[-1]
+        short = {name: value for name, value in payload.items() if name != last}
+        typ = payload["typ"]
+        cases[f"{typ.split('/')[0]}_without_{last}"] = (f"a member of {typ} is absent", alone(signed(short, KEYS["ledger"])))
+    return cases
