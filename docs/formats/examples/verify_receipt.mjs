@@ -12,6 +12,7 @@ export class Unpinned extends Error {}
 
 export function pinned(jwks) { // kid -> { purpose, key, from, until }
   const trust = read(jwks);
+  need(Array.isArray(trust?.keys), "not a key set");
   fits(trust.iss, "issuer", "$.iss");
   const keys = new Map();
   for (const { kty, crv, x, kid, purpose, from, until } of trust.keys) {

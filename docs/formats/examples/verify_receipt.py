@@ -16,10 +16,10 @@ class Unpinned(Exception):
 
 def pinned(jwks):  # kid -> (purpose, key, from, until)
     trust, keys = read(jwks), {}
-    need(isinstance(trust, dict) and {"iss", "keys"} <= set(trust), "not a key set")
-    fits(trust["iss"], "issuer", "$.iss")
+    need(isinstance(trust, dict) and isinstance(trust.get("keys"), list), "not a key set")
+    fits(trust.get("iss"), "issuer", "$.iss")
     for jwk in trust["keys"]:
-        need({"kty", "crv", "x", "kid", "purpose"} <= set(jwk), "a key lacks a member")
+        need(isinstance(jwk, dict) and {"kty", "crv", "x", "kid", "purpose"} <= set(jwk), "a key lacks a member")
         fits(jwk["purpose"], "purpose", "$.keys[].purpose")
         need((jwk["kty"], jwk["crv"]) == ("OKP", "Ed25519"), "a key of another kind")
         kid, key = base64url(sha256(canonical({name: jwk[name] for name in ("crv", "kty", "x")}))), unbase64(jwk["x"], url=True)
@@ -37,7 +37,7 @@ def verify(receipt, jwks):
     plain([statement, entry])
 
     payload, signature = statement["payload"], statement["signature"]
-    kind = FORMAT["kinds"].get(payload.get("typ")) if isinstance(payload, dict) else None
+    kind = FORMAT["kinds"].get(str(payload.get("typ"))) if isinstance(payload, dict) else None
     need(kind, "a statement of no known kind")
     fits(payload, kind["members"], "$.statement.payload")
     need(len(canonical(payload)) <= kind["bytes"], "the statement is too large")

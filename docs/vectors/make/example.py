@@ -84,7 +84,7 @@ def receipt(statement, entry, proof_text):
 def alone(statement, **entry_changes):
     """A receipt that is right in every respect, for a statement that is the only one of its log."""
     typ = statement["payload"]["typ"] if isinstance(statement["payload"], dict) else "decision/v1"
-    entry = entry_of(statement, 0, TIMES[0], typ.split("/")[0], GENESIS) | entry_changes
+    entry = entry_of(statement, 0, TIMES[0], str(typ).split("/")[0], GENESIS) | entry_changes
     return proved(statement, entry)
 
 

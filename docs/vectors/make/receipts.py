@@ -67,6 +67,7 @@ def payload_cases():
     cases["typ_of_a_later_version"] = ("no format of that name", alone(signed(decision(typ="decision/v2"), D)))
     cases["decision_ahead_of_its_entry"] = ("more than 2 s ahead", alone(signed(decision(at="2026-11-30T11:20:02.126Z"), D)))
     cases["decision_older_than_its_life"] = ("more than 15 s behind", alone(signed(decision(at="2026-11-30T11:19:45.124Z"), D)))
+    cases["typ_in_a_list"] = ("typ is a text", alone(signed(decision(typ=["decision/v1"]), D), kind="decision"))
     cases["payload_not_an_object"] = ("a statement is an object", alone(signed([decision()], D)))
     cases["project_of_another"] = ("payload and entry name different projects",
                                    alone(signed(decision(project="prj_019355a0c0007000800000000000a002"), D)))
