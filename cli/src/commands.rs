@@ -5,6 +5,7 @@ mod demo_provider;
 mod dev;
 mod export;
 mod fsck;
+mod import;
 mod init;
 mod keys;
 mod policy;
@@ -29,6 +30,8 @@ enum Command {
     Dev(dev::Arguments),
     /// Put your own MCP server behind the gateway, with a draft of what may be called
     Wrap(wrap::Arguments),
+    /// Put the servers of an agent host behind the gateway
+    Import(import::Arguments),
     /// Show one allowed, one denied and one held call, and verify their receipts
     Demo(demo::Arguments),
     /// Make the keys, the database, a project and the configuration of both services
@@ -61,6 +64,7 @@ impl Program {
         match self.command {
             Command::Dev(arguments) => done(dev::run(arguments).await),
             Command::Wrap(arguments) => done(wrap::run(arguments).await),
+            Command::Import(arguments) => done(import::run(arguments).await),
             Command::Demo(arguments) => demo::run(arguments).await,
             Command::Init(arguments) => done(init::run(arguments).await),
             Command::Stdio(arguments) => done(stdio::run(arguments).await),

@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
+use counterfoil_core::id::ProviderId;
 use tempfile::TempDir;
 
 /// Where the parts of a deployment lie.
@@ -93,6 +94,16 @@ impl Folder {
 
     pub fn disclosure_key(&self) -> PathBuf {
         self.path.join("disclosure-key.jwk")
+    }
+
+    /// The API key of the first agent, where a plan says that it is kept.
+    pub fn agent_key(&self) -> PathBuf {
+        self.path().join("agent.key")
+    }
+
+    /// Variables of one provider's process.
+    pub fn provider_env(&self, provider: &ProviderId) -> PathBuf {
+        self.path().join(format!("provider-{provider}.env.toml"))
     }
 
     pub fn project(&self) -> PathBuf {

@@ -9,6 +9,7 @@ mod deployment;
 mod disclosure;
 mod draft;
 mod hosts;
+mod import;
 mod ledger;
 mod log;
 mod provider;

@@ -4,7 +4,12 @@
 
 use std::path::{Path, PathBuf};
 
+use counterfoil_evidence::config::Config;
+use counterfoil_evidence::setup::Setup;
+use counterfoil_jwks::file;
 use tokio::signal::unix::{SignalKind, signal};
+
+use zeroize::Zeroizing;
 
 use crate::deployment::Folder;
 use crate::deployment::ports::PortArguments;
@@ -45,7 +50,11 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
         None => Source::Demo,
     };
     let mut standing = Standing::start(&folder, &source, arguments.ports.settle()?).await?;
-    print!("{}", announcement(&standing, &folder)?);
+    let key_file = source.key_file();
+    if let Some(path) = key_file {
+        keep_key(&standing, &folder, path).await?;
+    }
+    print!("{}", announcement(&standing, &folder, key_file)?);
 
     tokio::select! {
         error = standing.failed() => return Err(error),
@@ -64,7 +73,23 @@ pub async fn asked_to_stop() -> std::io::Result<()> {
     }
 }
 
-fn announcement(standing: &Standing, folder: &Folder) -> anyhow::Result<String> {
+/// Writes the first agent's key where the plan wants it. A deployment that was made before gets another one.
+async fn keep_key(standing: &Standing, folder: &Folder, path: &Path) -> anyhow::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let key = match &standing.api_key {
+        Some(key) => key.clone(),
+        None => {
+            let setup = Setup::open(&Config::from_file(&folder.evidence_config())?).await?;
+            let made = setup.create_api_key(standing.record.id, standing.record.agent, None).await?;
+            Zeroizing::new(made.secret.reveal().to_owned())
+        }
+    };
+    Ok(file::write_new(path, format!("{}\n", key.as_str()).as_bytes())?)
+}
+
+fn announcement(standing: &Standing, folder: &Folder, key_file: Option<&Path>) -> anyhow::Result<String> {
     let record = &standing.record;
     let mut lines = vec![
         format!("project    {} ({})", record.issuer, record.id),
@@ -81,8 +106,12 @@ fn announcement(standing: &Standing, folder: &Folder) -> anyhow::Result<String> 
     if standing.published.rules {
         lines.push("published  rules".to_owned());
     }
-    let key = match &standing.api_key {
-        Some(key) => {
+    let key = match (&standing.api_key, key_file) {
+        (_, Some(path)) => {
+            lines.push(format!("API key    in {}, for its owner alone", path.display()));
+            "cfk_…"
+        }
+        (Some(key), None) => {
             lines.push(format!(
                 "disclosure {} is yours alone: what it opens, nobody else can",
                 folder.disclosure_key().display()
@@ -90,7 +119,7 @@ fn announcement(standing: &Standing, folder: &Folder) -> anyhow::Result<String> 
             lines.push(format!("API key    {} (shown this once)", key.as_str()));
             key.as_str()
         }
-        None => {
+        (None, None) => {
             lines.push("API key    shown when it was made; `counterfoil keys new` makes another".to_owned());
             "cfk_…"
         }

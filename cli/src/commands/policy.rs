@@ -166,6 +166,7 @@ fn started_by(folder: &Folder) -> anyhow::Result<ProviderPlans> {
         let plan = ProviderPlan {
             command: provider.command,
             env: provider.env.variables().clone(),
+            env_file: None,
             folder: provider.folder,
             ceiling_seconds: Some(provider.ceiling_seconds),
         };

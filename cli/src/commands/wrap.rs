@@ -40,9 +40,10 @@ pub struct Arguments {
 
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let mut place = Place::open(Path::new("."))?;
-    match place.started_by(&arguments.command) {
+    let plan = ProviderPlan::of(arguments.command.clone());
+    match place.started_by(&plan) {
         Some(id) => println!("known      {id}: the files are used as they are"),
-        None => add(&mut place, &arguments).await?,
+        None => add(&mut place, &plan, &arguments).await?,
     }
     if arguments.draft_only {
         return Ok(());
@@ -51,12 +52,11 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     dev::run(dev::Arguments::of(arguments.dir, plan, arguments.ports)).await
 }
 
-async fn add(place: &mut Place, arguments: &Arguments) -> anyhow::Result<()> {
+async fn add(place: &mut Place, plan: &ProviderPlan, arguments: &Arguments) -> anyhow::Result<()> {
     let wish = arguments.name.clone().unwrap_or_else(|| provider_id(&arguments.command));
-    let plan = ProviderPlan::of(arguments.command.clone());
     let folder = Folder::open(&arguments.dir)?;
-    let draft = drafted(place.free(&wish), &plan, &folder).await?;
-    match place.add(&draft, &plan)? {
+    let draft = drafted(place.free(&wish), plan, &folder).await?;
+    match place.add(&draft, plan)? {
         Added::Drafted => {
             print!("{}", draft.shown());
             println!("written    counterfoil.toml registry.toml rules.cedar, for you to read and change");
@@ -71,7 +71,7 @@ async fn add(place: &mut Place, arguments: &Arguments) -> anyhow::Result<()> {
 
 /// Starts the server once, asks what it has, and drafts from that.
 pub async fn drafted(id: ProviderId, plan: &ProviderPlan, folder: &Folder) -> anyhow::Result<Draft> {
-    let listed = list_tools(plan).await.with_context(|| format!("`{}`", plan.command.join(" ")))?;
+    let listed = list_tools(plan).await.with_context(|| format!("provider `{id}`"))?;
     let at = plan.folder.as_deref().unwrap_or(Path::new("."));
     let circumstances = Circumstances {
         provider: id,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use counterfoil_core::id::ProviderId;
+use counterfoil_jwks::file::read_private;
 use serde::{Deserialize, Serialize};
 
 /// How one provider is started. The gateway's configuration has the same members, and names the project.
@@ -13,6 +14,9 @@ pub struct ProviderPlan {
     pub command: Vec<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// More variables, in a file of mode 0600: they may be secrets. Read with the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub env_file: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -22,7 +26,7 @@ pub struct ProviderPlan {
 impl ProviderPlan {
     /// A command and nothing else.
     pub fn of(command: Vec<String>) -> Self {
-        Self { command, env: BTreeMap::new(), folder: None, ceiling_seconds: None }
+        Self { command, env: BTreeMap::new(), env_file: None, folder: None, ceiling_seconds: None }
     }
 }
 
@@ -43,6 +47,9 @@ pub struct Plan {
     pub project: Option<String>,
     #[serde(default)]
     pub agent: Option<String>,
+    /// Where the first agent's API key is kept, for bridges that agent hosts start.
+    #[serde(default)]
+    pub key_file: Option<PathBuf>,
     pub registry: PathBuf,
     pub rules: PathBuf,
     #[serde(rename = "provider")]
@@ -66,10 +73,21 @@ impl Plan {
         let folder = absolute.parent().ok_or_else(|| refused("has no folder".to_owned()))?;
         plan.registry = folder.join(&plan.registry);
         plan.rules = folder.join(&plan.rules);
+        plan.key_file = plan.key_file.map(|path| folder.join(path));
         for provider in plan.providers.values_mut() {
+            if let Some(file) = provider.env_file.take() {
+                provider.env.extend(variables(&folder.join(file)).map_err(refused)?);
+            }
             let own = provider.folder.take();
             provider.folder = Some(own.map_or_else(|| folder.to_owned(), |own| folder.join(own)));
         }
         Ok(plan)
     }
+}
+
+fn variables(path: &Path) -> Result<BTreeMap<String, String>, String> {
+    let bytes = read_private(path).map_err(|error| error.to_string())?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    // The parser's own message would quote the line, and with it a secret.
+    toml::from_str(text).map_err(|_| format!("`{}` is no table of names and texts", path.display()))
 }

@@ -1,6 +1,5 @@
 //! Where providers, registry and rules come from: somebody's counterfoil.toml, or the demo.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -53,6 +52,14 @@ impl Source {
             Self::Demo => None,
         };
         planned.unwrap_or("agent")
+    }
+
+    /// Where the first agent's API key is kept; None where it is shown instead.
+    pub fn key_file(&self) -> Option<&Path> {
+        match self {
+            Self::Planned(plan) => plan.key_file.as_deref(),
+            Self::Demo => None,
+        }
     }
 
     pub fn registry(&self, folder: &Folder) -> PathBuf {
@@ -139,12 +146,7 @@ fn demo_providers(folder: &Folder, record: &ProjectRecord, ports: &Ports) -> any
         "--audience".to_owned(),
         record.default_audience(DEMO_PROVIDER),
     ];
-    let plan = ProviderPlan {
-        command: command.to_vec(),
-        env: BTreeMap::new(),
-        folder: Some(folder.path().to_owned()),
-        ceiling_seconds: None,
-    };
+    let plan = ProviderPlan { folder: Some(folder.path().to_owned()), ..ProviderPlan::of(command.to_vec()) };
     let id = DEMO_PROVIDER.parse().context("the demo provider's name")?;
     Ok(ProviderPlans::from([(id, plan)]))
 }

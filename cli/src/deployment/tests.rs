@@ -202,12 +202,7 @@ async fn pins_are_written_once_and_for_named_tools_alone() {
     let script = "read a; echo '{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}'; read b; read c; \
                   echo '{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}'; \
                   echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"tools\":[{\"name\":\"read\"},{\"name\":\"wipe\"}]}}'";
-    let plan = ProviderPlan {
-        command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
-        env: Default::default(),
-        folder: None,
-        ceiling_seconds: None,
-    };
+    let plan = ProviderPlan::of(["/bin/sh", "-c", script].map(str::to_owned).to_vec());
     let providers = ProviderPlans::from([("notes".parse().unwrap(), plan)]);
 
     let first = pin_unpinned(&registry, &providers).await.unwrap();

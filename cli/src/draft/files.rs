@@ -28,6 +28,9 @@ pub struct Place {
     registry: PathBuf,
     rules: PathBuf,
     providers: ProviderPlans,
+    /// Will be added, if all goes well.
+    reserved: ProviderPlans,
+    key_file: Option<PathBuf>,
 }
 
 /// What became of one draft.
@@ -48,10 +51,13 @@ impl Place {
                 registry: known.registry,
                 rules: known.rules,
                 providers: known.providers,
+                reserved: ProviderPlans::new(),
+                key_file: known.key_file,
             });
         }
         let (registry, rules) = (folder.join("registry.toml"), folder.join("rules.cedar"));
-        Ok(Self { plan, registry, rules, providers: ProviderPlans::new() })
+        let (providers, reserved) = (ProviderPlans::new(), ProviderPlans::new());
+        Ok(Self { plan, registry, rules, providers, reserved, key_file: None })
     }
 
     pub fn plan(&self) -> &Path {
@@ -59,8 +65,31 @@ impl Place {
     }
 
     /// The provider that is started just so already.
-    pub fn started_by(&self, command: &[String]) -> Option<&ProviderId> {
-        self.providers.iter().find(|(_, plan)| plan.command == command).map(|(id, _)| id)
+    pub fn started_by(&self, plan: &ProviderPlan) -> Option<&ProviderId> {
+        let own = std::path::absolute(&self.plan).ok()?;
+        // Plan::from_file puts the file's own folder where none is named.
+        let folder = |plan: &ProviderPlan| plan.folder.clone().or_else(|| Some(own.parent()?.to_owned()));
+        let same = |known: &ProviderPlan| {
+            known.command == plan.command && known.env == plan.env && folder(known) == folder(plan)
+        };
+        self.providers.iter().chain(&self.reserved).find(|(_, known)| same(known)).map(|(id, _)| id)
+    }
+
+    /// Takes an id for a provider that is added later.
+    pub fn reserve(&mut self, id: &ProviderId, plan: &ProviderPlan) {
+        self.reserved.insert(id.clone(), plan.clone());
+    }
+
+    /// Keeps the first agent's key in a file, unless the plan has one for it already.
+    pub fn keep_key_in(&mut self, path: &Path) -> anyhow::Result<PathBuf> {
+        if let Some(known) = &self.key_file {
+            return Ok(known.clone());
+        }
+        let mut document: toml_edit::DocumentMut = existing(&self.plan, PLAN_HEAD)?.parse()?;
+        document["key_file"] = toml_edit::value(path.to_str().context("the key file's path is no text")?);
+        replace_private(&self.plan, &document.to_string())?;
+        self.key_file = Some(path.to_owned());
+        Ok(path.to_owned())
     }
 
     /// The id, or the next one like it that is free.
@@ -70,10 +99,10 @@ impl Place {
             let room = wish.as_str().len().min(16 - number.len());
             format!("{}{number}", &wish.as_str()[..room]).parse().ok()
         });
-        if !self.providers.contains_key(wish) {
+        let is_free = |id: &ProviderId| !self.providers.contains_key(id) && !self.reserved.contains_key(id);
+        if is_free(wish) {
             return wish.clone();
         }
-        let is_free = |id: &ProviderId| !self.providers.contains_key(id);
         candidates.find_map(|id| id.filter(is_free)).unwrap_or_else(|| wish.clone())
     }
 
@@ -96,10 +125,15 @@ impl Place {
             }
         };
         let text = joined(&existing(&self.plan, PLAN_HEAD)?, &provider_table(id, plan)?);
-        replace(&self.plan, &text)?;
+        replace_private(&self.plan, &text)?;
         self.providers.insert(id.clone(), plan.clone());
         Ok(added)
     }
+}
+
+/// A command may carry a secret among its arguments.
+fn replace_private(path: &Path, text: &str) -> anyhow::Result<()> {
+    Ok(counterfoil_jwks::file::replace(path, text.as_bytes())?)
 }
 
 fn provider_table(id: &ProviderId, plan: &ProviderPlan) -> anyhow::Result<String> {
