@@ -4,11 +4,13 @@ use counterfoil_tests::foreign::folder;
 use counterfoil_tests::mcp::{Agent, Http};
 use counterfoil_tests::process::Process;
 use counterfoil_tests::repository::program;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -135,4 +137,84 @@ fn a_draft_is_a_draft_until_a_person_publishes_it() {
         !empty.text("registry.toml").contains(" DRAFT ") && !empty.text("rules.cedar").contains(" DRAFT ")
     );
     assert!(standing.stop().expect("it stops").success());
+}
+
+// Upholds G2, G3, T9: a host's own file leads to the gateway, keeps no secret, and a second run changes nothing.
+#[test]
+fn a_hosts_own_configuration_is_imported_and_its_bridge_answers() {
+    let empty = Empty::new();
+    let host = empty.path().join("claude_desktop_config.json");
+    let graph = empty.path().join("graph-secret.jsonl");
+    let before = json!({ "globalShortcut": "Alt+Space", "mcpServers": { "memory": {
+        "command": "node", "args": [memory_server()], "env": { "MEMORY_FILE_PATH": graph } } } });
+    std::fs::write(&host, before.to_string()).expect("written");
+
+    let gateway = format!("http://127.0.0.1:{}", empty.ports[0]);
+    let import = || {
+        let mut command = Command::new(program("counterfoil").expect("the program is built"));
+        command.current_dir(empty.path()).args(["import", "claude-desktop", "--gateway", &gateway, "--file"]);
+        let output = command.arg(&host).output().expect("it runs");
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+    };
+    let (imported, said) = import();
+    let after = empty.text("claude_desktop_config.json");
+    let (again, said_again) = import();
+
+    assert!(imported && again, "{said}\n{said_again}");
+    assert!(said.contains("memory: MEMORY_FILE_PATH") && said_again.contains("nothing to import"), "{said}");
+    for text in [&said, &said_again, &after, &empty.text("counterfoil.toml")] {
+        assert!(!text.contains("graph-secret"), "{text}");
+    }
+    assert_eq!(empty.text("claude_desktop_config.json"), after);
+    assert_eq!(empty.text("claude_desktop_config.json.before-counterfoil"), before.to_string());
+
+    let standing = empty.stands(&mut empty.counterfoil(&["dev"]), "dev.log");
+    assert!(
+        !empty.text("dev.log").contains("API key    cfk_")
+            && empty.text("dev.log").contains("for its owner alone")
+    );
+    let entry: Value = serde_json::from_str(&after).expect("still JSON");
+    let answer = as_the_host_would(&entry["mcpServers"]["memory"], "read_graph");
+    assert_eq!(entry["globalShortcut"], "Alt+Space");
+    assert_eq!(answer["result"]["_meta"]["dev.counterfoil/receipt"]["verdict"], "ALLOW", "{answer}");
+    assert!(standing.stop().expect("it stops").success());
+}
+
+/// Starts what the host's file says and makes one call.
+fn as_the_host_would(entry: &Value, tool: &str) -> Value {
+    let arguments = entry["args"].as_array().expect("arguments").iter().filter_map(Value::as_str);
+    let mut command = Command::new(entry["command"].as_str().expect("a command"));
+    let mut child =
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+    let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {} });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": tool, "arguments": {}, "_meta": meta } });
+    let mut input = child.stdin.take().expect("a pipe");
+    writeln!(input, "{call}").expect("written");
+    drop(input);
+    let output = child.wait_with_output().expect("it ends");
+    serde_json::from_slice(&output.stdout).expect("one answer")
+}
+
+// Upholds G3: what cannot be governed is not half imported and then forgotten.
+#[test]
+fn an_import_that_cannot_carry_everything_changes_nothing_and_names_the_place() {
+    let empty = Empty::new();
+    let host = empty.path().join("mcp.json");
+    let text = json!({ "mcpServers": {
+        "memory": { "command": "node", "args": [memory_server()] },
+        "linear": { "url": "https://mcp.example.com/sse", "headers": { "Authorization": "Bearer hunter2" } } } });
+    std::fs::write(&host, text.to_string()).expect("written");
+
+    let mut command = Command::new(program("counterfoil").expect("the program is built"));
+    let output = command.current_dir(empty.path()).args(["import", "cursor", "--file"]).arg(&host).output();
+    let output = output.expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+
+    assert!(!output.status.success());
+    assert!(said.contains("mcpServers.linear.url") && !said.contains("hunter2"), "{said}");
+    assert_eq!(empty.text("mcp.json"), text.to_string());
+    assert!(!empty.path().join("counterfoil.toml").exists());
 }
