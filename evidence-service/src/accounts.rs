@@ -3,6 +3,7 @@
 //! Promised: both are 256 random bits, shown once and kept as digests; an unknown one is answered like no one. A
 //! principal is opaque: what looks like an address is refused, not scrubbed.
 
+mod gateways;
 pub(crate) mod secret;
 pub(crate) mod store;
 
@@ -13,6 +14,7 @@ use subtle::ConstantTimeEq as _;
 
 use crate::database::{Database, DatabaseError};
 
+pub(crate) use gateways::Gateways;
 pub use secret::BearerSecret;
 
 /// What a gateway's token lets it do: record for these projects, under these decision keys.
@@ -33,7 +35,7 @@ impl ServiceToken {
 }
 
 /// The gateway behind a token, if there is one.
-pub(crate) async fn gateway(database: &Database, token: &str) -> Result<Option<ServiceToken>, DatabaseError> {
+async fn gateway(database: &Database, token: &str) -> Result<Option<ServiceToken>, DatabaseError> {
     let asked = Digest::of(token.as_bytes());
     let client = database.app().await?;
     let found = store::service_token(&client.directory(), asked).await?;

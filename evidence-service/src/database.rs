@@ -15,14 +15,14 @@ mod tx;
 
 use counterfoil_core::id::ProjectId;
 use deadpool_postgres::{Hook, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
-use tokio_postgres::NoTls;
+use tokio_postgres::{NoTls, Row};
 
 use crate::config::DatabaseConfig;
 
 pub use error::DatabaseError;
 pub(crate) use session::{Line, Sessions};
 pub(crate) use statement::{Sql, statements};
-pub(crate) use tx::{DirectoryClient, ProjectTx};
+pub(crate) use tx::{Asked, DirectoryClient, ProjectTx};
 
 /// Two pools: one of the role that appends, one of the role that only reads what is public.
 pub struct Database {
@@ -65,6 +65,15 @@ impl Client {
     /// Begins a transaction that sees one project.
     pub(crate) async fn begin(&mut self, project: ProjectId) -> Result<ProjectTx<'_>, DatabaseError> {
         ProjectTx::begin(&mut self.0, project).await
+    }
+
+    /// Begins a transaction and asks two things in it, in one journey.
+    pub(crate) async fn begin_with(
+        &mut self,
+        project: ProjectId,
+        asked: (Asked<'_>, Asked<'_>),
+    ) -> Result<(ProjectTx<'_>, Option<Row>, Option<Row>), DatabaseError> {
+        ProjectTx::begin_with(&mut self.0, project, asked).await
     }
 
     /// Begins a transaction that sees one moment of one project, for long reads.

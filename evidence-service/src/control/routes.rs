@@ -14,8 +14,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::snapshot;
+use crate::accounts::Gateways;
 use crate::clock;
-use crate::http::{ApiError, bearer};
+use crate::http::ApiError;
 use crate::ledger::Ledger;
 
 /// A long poll is held no longer than this, whatever it asks for.
@@ -32,11 +33,11 @@ pub(crate) struct Follow {
 /// The snapshot as soon as it is another than the known one; else, after the wait, that nothing changed.
 pub(crate) async fn control(
     State(ledger): State<Arc<Ledger>>,
+    State(gateways): State<Gateways>,
     headers: HeaderMap,
     Query(asked): Query<Follow>,
 ) -> Result<Response, ApiError> {
-    let token = crate::accounts::gateway(ledger.database(), bearer(&headers)?).await?;
-    let token = token.ok_or(ApiError::Unauthorized)?;
+    let token = gateways.who(ledger.database(), &headers).await?;
     if !token.names_project(asked.project) {
         return Err(ApiError::Forbidden);
     }
@@ -61,10 +62,10 @@ pub(crate) async fn control(
 /// The projects that this token names.
 pub(crate) async fn projects(
     State(ledger): State<Arc<Ledger>>,
+    State(gateways): State<Gateways>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let token = crate::accounts::gateway(ledger.database(), bearer(&headers)?).await?;
-    let token = token.ok_or(ApiError::Unauthorized)?;
+    let token = gateways.who(ledger.database(), &headers).await?;
     let answer = json!({"v": 1, "ledger_time": clock::now(), "projects": token.projects});
     Ok(Json(answer).into_response())
 }

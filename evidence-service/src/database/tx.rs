@@ -15,12 +15,42 @@ pub(crate) struct ProjectTx<'c> {
 
 pub(crate) type Parameters<'p> = &'p [&'p (dyn ToSql + Sync)];
 
+/// A statement with its parameters.
+pub(crate) type Asked<'p> = (Sql, Parameters<'p>);
+
 impl<'c> ProjectTx<'c> {
     pub(super) async fn begin(client: &'c mut Object, project: ProjectId) -> Result<Self, DatabaseError> {
         let tx = client.transaction().await?;
         let enter = tx.prepare_cached(store::ENTER.text()).await?;
         tx.query_one(&enter, &[&project.uuid().to_string()]).await?;
         Ok(Self { tx, project })
+    }
+
+    /// As [`Self::begin`], with two more statements that travel right behind the first one instead of waiting for its
+    /// answer. The server still runs them one after the other, each under a snapshot of its own, and none after one
+    /// that failed.
+    pub(super) async fn begin_with(
+        client: &'c mut Object,
+        project: ProjectId,
+        (first, second): (Asked<'_>, Asked<'_>),
+    ) -> Result<(Self, Option<Row>, Option<Row>), DatabaseError> {
+        let tx = client.transaction().await?;
+        // Prepared before anything is sent, so that the order of sending is the order below.
+        let enter = tx.prepare_cached(store::ENTER.text()).await?;
+        let (one, two) =
+            (tx.prepare_cached(first.0.text()).await?, tx.prepare_cached(second.0.text()).await?);
+        let name = project.uuid().to_string();
+        let parameters: [&(dyn ToSql + Sync); 1] = [&name];
+        // INVARIANT: `join3` polls in this order, and a query is sent when it is first polled.
+        let (entered, first, second) = futures_util::future::join3(
+            tx.query_one(&enter, &parameters),
+            tx.query_opt(&one, first.1),
+            tx.query_opt(&two, second.1),
+        )
+        .await;
+        entered?;
+        let (first, second) = (first?, second?);
+        Ok((Self { tx, project }, first, second))
     }
 
     /// Sees one moment of the project for as long as it lasts, and changes nothing.

@@ -9,10 +9,11 @@
 //! lost is looked up again under the head's lock; if that lock is not to be had in five seconds the answer is
 //! "unknown", never a guess.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use counterfoil_core::id::ProjectId;
-use counterfoil_core::key::Purpose;
+use counterfoil_core::key::{Purpose, Thumbprint};
 use counterfoil_core::time::Timestamp;
 
 use super::facts::{Facts, KeyState, Questions};
@@ -149,13 +150,12 @@ impl Ledger {
     ) -> Result<Prepared<'c, J::Outcome>, Stumble> {
         let line = self.line()?;
         let known = self.seen.known(project.id);
-        let (tx, head) = store::begin_and_lock(client, project.id).await?;
-        let head = head.ok_or(AppendError::NoSuchProject)?;
-        self.prove(&tx, &head, known, &line).await?;
         let mut asked = job.questions();
         asked.kids.extend([self.keys.ledger.kid().to_string(), self.keys.log.kid().to_string()]);
-        let facts = store::facts(&tx, &asked).await?;
-        self.keys_in_force(&head, &facts)?;
+        let locked = store::lock_and_read(client, project.id, &asked).await?;
+        let (tx, head, facts) = locked.ok_or(AppendError::NoSuchProject)?;
+        self.prove(&tx, &head, known, &line).await?;
+        self.keys_in_force(&head, &facts.keys)?;
         let now = clock::now();
         agree(now, &facts, &head)?;
         let at = head.next_at(now);
@@ -191,8 +191,8 @@ impl Ledger {
         let mut client = self.database.app().await?;
         let line = self.line()?;
         let known = self.seen.known(project);
-        let (tx, head) = store::begin_and_lock(&mut client, project).await?;
-        let head = head.ok_or(AppendError::NoSuchProject)?;
+        let locked = store::lock(&mut client, project).await?;
+        let (tx, head) = locked.ok_or(AppendError::NoSuchProject)?;
         self.prove(&tx, &head, known, &line).await?;
         let last = sealed.placed.last().ok_or(Stumble::Final(AppendError::Unknown))?;
         let stands = store::hash_at(&tx, last.entry.seq).await? == Some(last.hash);
@@ -219,10 +219,13 @@ impl Ledger {
     }
 
     /// Our own keys count only once the project's log introduced them, and no longer than until it ended them.
-    pub(super) fn keys_in_force(&self, head: &Head, facts: &Facts) -> Result<(), AppendError> {
-        let counts = |kid, purpose| {
-            facts.keys.get(kid).is_some_and(|key: &KeyState| key.purpose == purpose && !key.ended)
-        };
+    pub(super) fn keys_in_force(
+        &self,
+        head: &Head,
+        keys: &HashMap<Thumbprint, KeyState>,
+    ) -> Result<(), AppendError> {
+        let counts =
+            |kid, purpose| keys.get(kid).is_some_and(|key: &KeyState| key.purpose == purpose && !key.ended);
         let born = head.size() > 0;
         let both =
             counts(self.keys.ledger.kid(), Purpose::Ledger) && counts(self.keys.log.kid(), Purpose::Log);

@@ -4,7 +4,6 @@ use counterfoil_core::checkpoint::Checkpoint;
 use counterfoil_core::id::ProjectId;
 
 use super::append::AppendError;
-use super::facts::Questions;
 use super::{Ledger, store};
 
 impl Ledger {
@@ -19,8 +18,8 @@ impl Ledger {
         let head = store::read_head(&tx).await?.ok_or(AppendError::NoSuchProject)?;
         self.prove(&tx, &head, known, &line).await?;
         let kids = vec![self.keys.ledger.kid().to_string(), self.keys.log.kid().to_string()];
-        let facts = store::facts(&tx, &Questions { kids, ..Questions::default() }).await?;
-        self.keys_in_force(&head, &facts).map_err(|error| AppendError::Refused(error.to_string()))?;
+        let keys = store::key_states(&tx, &kids).await?;
+        self.keys_in_force(&head, &keys).map_err(|error| AppendError::Refused(error.to_string()))?;
         let checkpoint = Checkpoint { origin: "self-test".to_owned(), size: head.size(), root: head.root() };
         let signed = Checkpoint::verify(&checkpoint.sign(&self.keys.log), self.keys.log.public());
         signed.map(drop).map_err(|error| AppendError::Refused(error.to_string()))

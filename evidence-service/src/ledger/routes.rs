@@ -18,7 +18,7 @@ use futures_util::future::join_all;
 
 use super::record::{Arrived, MAX_OPENING, refused};
 use super::{AppendError, Ledger};
-use crate::accounts::{self, ServiceToken};
+use crate::accounts::{self, Gateways, ServiceToken};
 use crate::clock;
 use crate::http::{ApiError, bearer, whole};
 
@@ -32,11 +32,11 @@ struct Share {
 /// Each project is a transaction of its own, each item is answered alone, in the order it came.
 pub(crate) async fn record(
     State(ledger): State<Arc<Ledger>>,
+    State(gateways): State<Gateways>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<RecordAnswer>, ApiError> {
-    let token = accounts::gateway(ledger.database(), bearer(&headers)?).await?;
-    let token = token.ok_or(ApiError::Unauthorized)?;
+    let token = gateways.who(ledger.database(), &headers).await?;
     let request = read(&headers, &whole(body).await?)?;
     let mut answers: Vec<Option<ItemAnswer>> = request.items.iter().map(|_| None).collect();
     let shares = share(&request, &token, &mut answers)?;

@@ -7,8 +7,8 @@ mod write;
 
 pub(crate) use project::{all_projects, insert_project, read_project};
 pub(crate) use read::{
-    Row as EntryRow, begin_and_lock, checkpoint_root, digest, facts, hash_at, number, public_keys, read_head,
-    stored, time, unreadable,
+    Row as EntryRow, checkpoint_root, digest, hash_at, key_states, lock, lock_and_read, number, public_keys,
+    read_head, stored, time, unreadable,
 };
 pub(crate) use write::{insert_head, insert_openings, write};
 

@@ -12,6 +12,7 @@ use axum::routing::{get, post};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::TimeoutLayer;
 
+use crate::accounts::Gateways;
 use crate::config::Config;
 use crate::http::{Allowed, ApiError, Limiter, MAX_BODY, limit_by_peer, refuse_foreign};
 use crate::ledger::Ledger;
@@ -25,22 +26,28 @@ const INTERNAL_WITHIN: Duration = Duration::from_secs(40);
 /// No public route reads a body.
 const PUBLIC_BODY: usize = 1024;
 
-/// What public routes share.
+/// What the routes of one listener share: the ledger, and what that listener remembers for a moment.
 #[derive(Clone)]
-struct Shown {
+struct With<T> {
     ledger: Arc<Ledger>,
-    published: Published,
+    remembered: T,
 }
 
-impl FromRef<Shown> for Arc<Ledger> {
-    fn from_ref(shown: &Shown) -> Self {
-        Self::clone(&shown.ledger)
+impl<T> FromRef<With<T>> for Arc<Ledger> {
+    fn from_ref(with: &With<T>) -> Self {
+        Self::clone(&with.ledger)
     }
 }
 
-impl FromRef<Shown> for Published {
-    fn from_ref(shown: &Shown) -> Self {
-        shown.published.clone()
+impl FromRef<With<Published>> for Published {
+    fn from_ref(with: &With<Self>) -> Self {
+        with.remembered.clone()
+    }
+}
+
+impl FromRef<With<Gateways>> for Gateways {
+    fn from_ref(with: &With<Self>) -> Self {
+        with.remembered.clone()
     }
 }
 
@@ -54,7 +61,7 @@ pub(super) fn public(config: &Config, ledger: Arc<Ledger>) -> (Router, Limiter) 
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .fallback(nothing)
-        .with_state(Shown { ledger, published: Published::default() });
+        .with_state(With { ledger, remembered: Published::default() });
     let (router, limiter) = limit_by_peer(router, config.rate);
     (bounded(router, config, PUBLIC_BODY, PUBLIC_WITHIN), limiter)
 }
@@ -67,7 +74,7 @@ pub(super) fn internal(config: &Config, ledger: Arc<Ledger>) -> Router {
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .fallback(nothing)
-        .with_state(ledger);
+        .with_state(With { ledger, remembered: Gateways::default() });
     bounded(router, config, MAX_BODY, INTERNAL_WITHIN)
 }
 

@@ -12,7 +12,7 @@ use counterfoil_core::time::Timestamp;
 use counterfoil_core::tree::{Frontier, Hash};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use tokio_postgres::types::Json;
+use tokio_postgres::types::{Json, ToSql};
 use uuid::Uuid;
 
 use crate::database::{Client, DatabaseError, ProjectTx, statements};
@@ -26,6 +26,8 @@ statements! {
                  killed, policy, registry, rules from heads where project_id = $1 for update";
     READ_HEAD = "select frontier, size, root, last_hash, last_at, epoch_first, epoch_counts, control, floor, gen, \
                  killed, policy, registry, rules from heads where project_id = $1";
+    KEY_STATES = "select json_build_object('thumbprint', thumbprint, 'purpose', purpose, \
+                  'ended', ended is not null) from signing_keys where project_id = $1 and thumbprint = any($2)";
     FACTS = include_str!("../facts.sql");
     STORED = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, c.note \
               from entries e join checkpoints c on c.project_id = e.project_id and c.size = e.checkpoint_size \
@@ -35,15 +37,45 @@ statements! {
     PUBLIC_KEYS = "select thumbprint, x from signing_keys where project_id = $1 and thumbprint = any($2)";
 }
 
-/// The first two statements of every append: who we are, and the head's lock.
-pub(crate) async fn begin_and_lock(
+/// How every append begins: the head's lock, then, in a statement of its own that runs under it, everything that can
+/// refuse. Both travel together. None for a project that is not there.
+pub(crate) async fn lock_and_read<'c>(
+    client: &'c mut Client,
+    project: ProjectId,
+    asked: &Questions,
+) -> Result<Option<(ProjectTx<'c>, Head, Facts)>, DatabaseError> {
+    let uuid = project.uuid();
+    let keys = &asked.idempotency;
+    let environments: Vec<&str> = keys.iter().map(|key| key.env.as_str()).collect();
+    let credentials: Vec<Uuid> = keys.iter().map(|key| key.credential.uuid()).collect();
+    let names: Vec<&str> = keys.iter().map(|key| key.key.as_str()).collect();
+    let parameters: [&(dyn ToSql + Sync); 8] = [
+        &uuid,
+        &asked.kids,
+        &asked.credentials,
+        &environments,
+        &credentials,
+        &names,
+        &asked.actions,
+        &asked.digests,
+    ];
+    let asking = ((LOCK_HEAD, &parameters[..1]), (FACTS, parameters.as_slice()));
+    let (tx, locked, read) = client.begin_with(project, asking).await?;
+    let (Some(locked), Some(read)) = (locked, read) else { return Ok(None) };
+    let head = head(project, &locked)?;
+    let facts = facts(&tx, &read).await?;
+    Ok(Some((tx, head, facts)))
+}
+
+/// The head's lock alone, to look something up under it.
+pub(crate) async fn lock(
     client: &mut Client,
     project: ProjectId,
-) -> Result<(ProjectTx<'_>, Option<Head>), DatabaseError> {
+) -> Result<Option<(ProjectTx<'_>, Head)>, DatabaseError> {
     let tx = client.begin(project).await?;
-    let row = tx.maybe_row(LOCK_HEAD, &[&project.uuid()]).await?;
-    let head = row.map(|row| head(project, &row)).transpose()?;
-    Ok((tx, head))
+    let Some(row) = tx.maybe_row(LOCK_HEAD, &[&project.uuid()]).await? else { return Ok(None) };
+    let head = head(project, &row)?;
+    Ok(Some((tx, head)))
 }
 
 /// The head as it stands, without a lock.
@@ -52,43 +84,37 @@ pub(crate) async fn read_head(tx: &ProjectTx<'_>) -> Result<Option<Head>, Databa
     row.map(|row| head(tx.project(), &row)).transpose()
 }
 
-/// Everything that can refuse, in one statement under the lock; entries that are the answer, in a second.
-pub(crate) async fn facts(tx: &ProjectTx<'_>, asked: &Questions) -> Result<Facts, DatabaseError> {
-    let environments: Vec<&str> = asked.idempotency.iter().map(|key| key.env.as_str()).collect();
-    let credentials: Vec<Uuid> = asked.idempotency.iter().map(|key| key.credential.uuid()).collect();
-    let names: Vec<&str> = asked.idempotency.iter().map(|key| key.key.as_str()).collect();
-    let row = tx
-        .row(
-            FACTS,
-            &[
-                &tx.project().uuid(),
-                &asked.kids,
-                &asked.credentials,
-                &environments,
-                &credentials,
-                &names,
-                &asked.actions,
-                &asked.digests,
-            ],
-        )
-        .await?;
-    let twins = json::<Twin>(&row, "twins")?;
-    let keyed = json::<KeyedRow>(&row, "keyed")?;
+/// What the one statement gave; entries that are the answer are read in another, under the same lock.
+async fn facts(tx: &ProjectTx<'_>, row: &tokio_postgres::Row) -> Result<Facts, DatabaseError> {
+    let twins = json::<Twin>(row, "twins")?;
+    let keyed = json::<KeyedRow>(row, "keyed")?;
     let wanted: Vec<u64> = twins.iter().map(|twin| twin.seq).chain(keyed.iter().map(|key| key.seq)).collect();
+    let twin = |twin: &Twin| Ok((digest_of_hex(&twin.digest)?, twin.seq));
     Ok(Facts {
         clock: time(row.try_get("clock")?)?,
-        keys: json::<KeyRow>(&row, "keys")?.into_iter().map(KeyRow::state).collect(),
-        credentials: json::<CredentialRow>(&row, "credentials")?
+        keys: json::<KeyRow>(row, "keys")?.into_iter().map(KeyRow::state).collect(),
+        credentials: json::<CredentialRow>(row, "credentials")?
             .into_iter()
             .map(CredentialRow::state)
             .collect(),
         keyed: keyed.into_iter().map(KeyedRow::key).collect::<Result<_, _>>()?,
-        twins: twins
-            .iter()
-            .map(|twin| Ok((digest_of_hex(&twin.digest)?, twin.seq)))
-            .collect::<Result<_, DatabaseError>>()?,
+        twins: twins.iter().map(twin).collect::<Result<_, DatabaseError>>()?,
         stored: if wanted.is_empty() { HashMap::new() } else { stored(tx, &wanted).await? },
     })
+}
+
+/// States of signing keys, without a lock.
+pub(crate) async fn key_states(
+    tx: &ProjectTx<'_>,
+    kids: &[String],
+) -> Result<HashMap<Thumbprint, KeyState>, DatabaseError> {
+    let rows = tx.rows(KEY_STATES, &[&tx.project().uuid(), &kids]).await?;
+    rows.iter()
+        .map(|row| {
+            let Json(key): Json<KeyRow> = row.try_get(0)?;
+            Ok(key.state())
+        })
+        .collect()
 }
 
 /// Entries with what makes a receipt.
