@@ -1,13 +1,14 @@
 //! Writes evidence.toml and gateway.toml.
 //!
-//! Nothing secret stands in them: they name the files that hold secrets.
+//! Our own secrets stand in files that these name. A provider's variables stand in gateway.toml and may be credentials, so
+//! both are for their owner alone.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
 use counterfoil_core::id::{ProjectId, ProviderId};
-use counterfoil_jwks::Mode;
+use counterfoil_jwks::{Mode, file};
 use serde::Serialize;
 
 use super::Folder;
@@ -109,10 +110,10 @@ pub fn move_database(folder: &Folder, database: &DatabaseAddress) -> anyhow::Res
         text.parse().with_context(|| format!("`{}`", path.display()))?;
     document["database"]["host"] = toml_edit::value(&database.host);
     document["database"]["port"] = toml_edit::value(i64::from(database.port));
-    fs::write(&path, document.to_string()).with_context(|| format!("`{}`", path.display()))
+    Ok(file::replace(&path, document.to_string().as_bytes())?)
 }
 
 fn write(path: &Path, file: &impl Serialize) -> anyhow::Result<()> {
     let text = toml::to_string(file)?;
-    fs::write(path, text).with_context(|| format!("`{}`", path.display()))
+    Ok(file::replace(path, text.as_bytes())?)
 }

@@ -7,8 +7,9 @@ use counterfoil_core::id::ProviderId;
 use counterfoil_jwks::file::read_private;
 use serde::{Deserialize, Serialize};
 
-/// How one provider is started. The gateway's configuration has the same members, and names the project.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// How one provider is started. The gateway's configuration has the same members, and names the project. Its variables
+/// may be credentials, so nothing here prints itself.
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderPlan {
     pub command: Vec<String>,
@@ -38,7 +39,7 @@ pub type ProviderPlans = BTreeMap<ProviderId, ProviderPlan>;
 ///     rules = "rules.cedar"
 ///     [provider.files]
 ///     command = ["npx", "-y", "@modelcontextprotocol/server-filesystem", "/srv/files"]
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     #[serde(default)]

@@ -48,26 +48,34 @@ impl Site {
 async fn a_new_deployment_shows_its_secrets_to_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let site = site().await;
-    let secret = |path: &Path| {
-        let open = ["toml", "cedar", "json"];
-        path.is_file()
-            && !path.extension().is_some_and(|extension| open.iter().any(|open| *open == extension))
-    };
+    super::standing::write_gateway_config(
+        &site.folder,
+        &site.founded.record,
+        Mode::Production,
+        &PortArguments::any().settle().unwrap(),
+        &Default::default(),
+    )
+    .unwrap();
+    // What names no secret: the project, and where the heads were.
+    let open = ["project.toml", "evidence-heads.json"];
 
     let mut private = 0;
-    for entry in fs::read_dir(site.folder.path()).unwrap() {
-        let path = entry.unwrap().path();
-        if secret(&path) {
+    for entry in fs::read_dir(site.folder.path()).unwrap().map(Result::unwrap) {
+        let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
+        if path.is_dir() {
+            continue;
+        } else if open.contains(&name.as_str()) {
+            let text = fs::read_to_string(&path).unwrap();
+            assert!(!text.contains("cfk_") && !text.contains("cfs_"), "{text}");
+        } else {
             private += 1;
             let mode = path.metadata().unwrap().permissions().mode() & 0o7777;
-            assert_eq!(mode, 0o600, "{}", path.display());
-        } else if path.is_file() {
-            let text = fs::read_to_string(&path).unwrap();
-            assert!(!text.contains("cfk_") && !text.contains("cfs_") && !text.contains("\"d\""), "{text}");
+            assert_eq!(mode, 0o600, "{name}");
         }
     }
-    // Two sealed stores with their locks, two key-encryption keys, the service token, the disclosure key.
-    assert_eq!(private, 8);
+    // Two sealed stores with their locks, two key-encryption keys, two configurations, the service token, the
+    // disclosure key.
+    assert_eq!(private, 10);
     assert!(site.founded.api_key.starts_with("cfk_"));
 }
 
