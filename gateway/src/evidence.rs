@@ -34,6 +34,9 @@ pub enum NoAnswer {
     /// It certainly did nothing.
     #[error("the evidence service did not take the request ({0})")]
     NotTaken(&'static str),
+    /// It did nothing, and would do nothing with the same request again.
+    #[error("the evidence service cannot use the request ({0})")]
+    Unusable(u16),
     /// It may have done what was asked.
     #[error("the evidence service did not answer ({0})")]
     InDoubt(&'static str),
@@ -134,7 +137,8 @@ impl Evidence {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                 return Err(NoAnswer::NotTaken("not authorized"));
             }
-            status if status.is_client_error() => return Err(NoAnswer::NotTaken("refused")),
+            StatusCode::TOO_MANY_REQUESTS => return Err(NoAnswer::NotTaken("too many requests")),
+            status if status.is_client_error() => return Err(NoAnswer::Unusable(status.as_u16())),
             _ => return Err(NoAnswer::InDoubt("failed")),
         }
         let bytes = answer.bytes().await.map_err(|_| NoAnswer::InDoubt("broken off"))?;

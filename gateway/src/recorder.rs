@@ -30,6 +30,9 @@ const DECISIONS: usize = 1024;
 /// Observations and openings that may wait, most of them below 4 KiB.
 const TRAILING: usize = 8192;
 
+/// The evidence service keeps no larger ones.
+const LARGEST_OPENING: usize = 256 * 1024;
+
 /// How one project's statements reach the ledger.
 pub struct Recorder {
     decisions: mpsc::Sender<Waiting>,
@@ -122,6 +125,11 @@ impl Recorder {
 
     /// Hands over a sealed opening, which rides in the next batch.
     pub fn keep(&self, opening: OpeningItem) {
+        if opening.jwe.len() > LARGEST_OPENING {
+            tracing::warn!(bytes = opening.jwe.len(), "opening too large to be kept");
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
         self.trail(Item::Opening(opening).to_raw());
     }
 

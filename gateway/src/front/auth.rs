@@ -14,19 +14,29 @@ use std::sync::Arc;
 const SCHEME: &str = "Bearer ";
 const PREFIX: &str = "cfk_";
 
-/// The caller, if its key is one that a project knows and has not revoked.
-pub fn caller(house: &House, headers: &HeaderMap) -> Option<Caller> {
-    let key = presented(headers)?;
+/// Why a caller is not let in.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Turned {
+    /// No key, or one that no project knows or that was revoked.
+    Unknown,
+    /// Some project's keys were never heard of since we started, so an unknown key may be good.
+    NotYet,
+}
+
+/// The caller behind the key that came with a message.
+pub fn caller(house: &House, headers: &HeaderMap) -> Result<Caller, Turned> {
+    let key = presented(headers).ok_or(Turned::Unknown)?;
     let digest = Digest::of(key.as_bytes());
-    let mut found = None;
+    let mut found = Err(Turned::Unknown);
     for project in &house.projects {
         let Some(control) = project.control.known() else {
+            found = found.or(Err(Turned::NotYet));
             continue;
         };
         for credential in &control.snapshot.credentials {
             let same = verify_slices_are_equal(credential.digest.bytes(), digest.bytes()).is_ok();
             if same && !credential.revoked {
-                found = Some(Caller {
+                found = Ok(Caller {
                     project: Arc::clone(project),
                     key: credential.key,
                     agent: credential.agent,
@@ -38,8 +48,16 @@ pub fn caller(house: &House, headers: &HeaderMap) -> Option<Caller> {
     found
 }
 
+/// What somebody reads who is not let in.
+pub fn turn_away(turned: Turned) -> Response {
+    match turned {
+        Turned::Unknown => ask_for_key(),
+        Turned::NotYet => (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")]).into_response(),
+    }
+}
+
 /// Plain `Bearer` and no `resource_metadata`: there is no authorization server to send a host to.
-pub fn ask_for_key() -> Response {
+fn ask_for_key() -> Response {
     (
         StatusCode::UNAUTHORIZED,
         [(header::WWW_AUTHENTICATE, "Bearer")],

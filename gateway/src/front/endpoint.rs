@@ -42,11 +42,10 @@ pub fn over(
 async fn answer(house: Arc<House>, origin: Origin, provider: String, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let stranger = house.names.check(&parts.uri, &parts.headers).err();
-    let Some(caller) = auth::caller(&house, &parts.headers) else {
-        return match stranger {
-            Some(_) => StatusCode::FORBIDDEN.into_response(),
-            None => auth::ask_for_key(),
-        };
+    let caller = match auth::caller(&house, &parts.headers) {
+        Ok(caller) => caller,
+        Err(_) if stranger.is_some() => return StatusCode::FORBIDDEN.into_response(),
+        Err(turned) => return auth::turn_away(turned),
     };
     if let Err(too_much) = house.rates.admit(caller.key) {
         return slow_down(too_much);

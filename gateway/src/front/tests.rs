@@ -133,6 +133,19 @@ async fn every_bad_input_is_refused_in_its_own_way_and_recorded() {
     assert!(world.provider_log().is_empty());
 }
 
+#[tokio::test]
+async fn a_gateway_that_knows_no_keys_yet_does_not_call_a_key_wrong() {
+    let world = World::unready(|config| config.evidence_url = "http://127.0.0.1:9".into()).await;
+
+    let with_key = world.host.post("/mcp/notes", PING).send().await.expect("an answer");
+    let without = world.host.with_key("").post("/mcp/notes", PING).send().await.expect("an answer");
+
+    assert_eq!(with_key.status(), 503);
+    assert_eq!(with_key.headers()["retry-after"], "1");
+    assert_eq!(without.status(), 401);
+    assert_eq!(world.host.get("/readyz").await.status, 503);
+}
+
 // T8
 #[tokio::test]
 async fn a_key_that_asks_too_much_is_told_to_wait_and_nothing_is_recorded() {

@@ -25,17 +25,13 @@ const DECISION_LIFE: Duration = Duration::from_secs(15);
 pub async fn execute(cleared: Cleared, house: &House) -> Answer {
     let Cleared(recorded) = cleared;
     let judged = &recorded.judged;
-    let clock = &judged.call.received.caller.project.clock;
-    let sent_at = clock.now();
-    let seen = match standing(&recorded).await {
+    let stands = standing(&recorded).await;
+    let sent_at = judged.call.received.caller.project.clock.now().ok();
+    let seen = match stands {
         Ok(()) => send(&recorded, house).await,
         Err(reason) => Seen::NotSent(reason),
     };
-    let sent_at = match seen {
-        Seen::NotSent(_) => None,
-        Seen::Returned(_) | Seen::Failed(_) | Seen::Broke(_) => sent_at.ok(),
-        Seen::TimedOut | Seen::Cancelled => sent_at.ok(),
-    };
+    let sent_at = sent_at.filter(|_| !matches!(seen, Seen::NotSent(_)));
     leave_observation(judged, &seen, sent_at, house);
     Answer { body: told(seen, judged), receipt: Some(receipt_for(&recorded)) }
 }

@@ -5,8 +5,8 @@ use counterfoil_core::record::{MAX_ITEMS, RawItem};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A statement may have 64 KiB and an opening more; a request should stay readable in one breath.
-const MOST_BYTES: usize = 4 * 1024 * 1024;
+/// A statement may have 64 KiB and an opening more. Half of what the evidence service reads of one request.
+const MOST_BYTES: usize = 2 * 1024 * 1024;
 /// A decision ends 15 s after it was judged; what waited this long would be refused as skewed or come back too late.
 const TOO_OLD: Duration = Duration::from_secs(12);
 

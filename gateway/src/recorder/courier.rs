@@ -19,8 +19,8 @@ use tokio_util::sync::CancellationToken;
 const LINGER: Duration = Duration::from_millis(10);
 /// Between tries to deliver what trails while the evidence service is away. Decisions never wait for it.
 const RETRY: Duration = Duration::from_millis(500);
-/// What trails is kept over an outage up to this many items: an hour at two calls a second.
-const KEPT: usize = 16_384;
+/// What trails is kept over an outage up to this many items, some 4 KiB each.
+const KEPT: usize = 8192;
 /// How long a stopping gateway tries to deliver what is left.
 const DRAIN: Duration = Duration::from_secs(5);
 
@@ -162,10 +162,16 @@ impl Courier {
         self.rest_until = Some(Instant::now() + RETRY);
         for waiting in batch.decisions {
             let fate = match error {
-                NoAnswer::NotTaken(_) => Fate::NotTaken,
+                NoAnswer::NotTaken(_) | NoAnswer::Unusable(_) => Fate::NotTaken,
                 NoAnswer::InDoubt(_) => Fate::InDoubt,
             };
             settle(waiting, fate);
+        }
+        if matches!(error, NoAnswer::Unusable(_)) {
+            // The same again would only be refused again, and with it every decision that it rides with.
+            let lost = batch.trailing.len() as u64;
+            self.route.dropped.fetch_add(lost, Ordering::Relaxed);
+            return;
         }
         // Back to the front, in order. What arrived all the same is known by its digest.
         for item in batch.trailing.into_iter().rev() {

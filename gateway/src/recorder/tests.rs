@@ -69,3 +69,26 @@ async fn an_answer_waits_for_its_decision_and_never_for_observations() {
     assert!(world.ledger.of_type("observation/v1").len() < 3);
     assert_eq!(world.provider_log().len(), 2);
 }
+
+// What the ledger cannot use must not stand in the way of what it can.
+#[tokio::test]
+async fn a_request_that_is_refused_as_such_is_not_sent_for_ever() {
+    let world = World::new().await;
+    let host = world.host.initialize().await;
+    let calling = tokio::spawn({
+        let host = host.clone();
+        async move { host.call("slow", NOTE).await }
+    });
+    while world.provider_log().is_empty() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    world.ledger.behave(Behaviour::Picky);
+    calling.await.expect("an answer");
+    tokio::time::sleep(Duration::from_millis(700)).await;
+
+    world.ledger.behave(Behaviour::Sound);
+
+    assert_eq!(host.call("note_read", NOTE).await.words(), "ok");
+    let seen = world.ledger.observations(1).await;
+    assert_eq!((seen.len(), &seen[0]["status"]), (1, &serde_json::json!("returned")));
+}

@@ -30,6 +30,8 @@ pub const TOKEN: &str = "cfs_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 pub enum Behaviour {
     Sound,
     Unavailable,
+    /// Says that it cannot use what it is sent.
+    Picky,
     /// Commits, and then says that it does not know.
     Forgetful,
     /// Signs checkpoints with a key that nobody pinned.
@@ -158,6 +160,9 @@ async fn record(
     let behaviour = ledger.lock().behaviour;
     if behaviour == Behaviour::Unavailable {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    if behaviour == Behaviour::Picky {
+        return StatusCode::PAYLOAD_TOO_LARGE.into_response();
     }
     let now = ledger.now();
     let answers = {

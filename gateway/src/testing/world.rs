@@ -48,6 +48,13 @@ impl World {
 
     /// A world whose configuration is a little different.
     pub async fn with(change: impl FnOnce(&mut Config)) -> Self {
+        let world = Self::unready(change).await;
+        world.host.wait_until_ready().await;
+        world
+    }
+
+    /// A world that may never get ready.
+    pub async fn unready(change: impl FnOnce(&mut Config)) -> Self {
         let disclosure = EcKeyPair::generate(EcCurve::P256).expect("a key pair");
         let (ledger, evidence_url) = Ledger::start(snapshot(&disclosure)).await;
         let folder = tempfile::tempdir().expect("a folder");
@@ -60,7 +67,6 @@ impl World {
             let shutdown = async { stopped.await.unwrap_or(()) };
             gateway.run(shutdown).await.expect("a good end");
         });
-        host.wait_until_ready().await;
         Self { ledger, host, disclosure, folder, stop: Some(stop), running: Some(running) }
     }
 
