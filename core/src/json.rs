@@ -47,6 +47,8 @@ pub enum JsonReason {
     NotFinite,
     #[error("nesting deeper than 64")]
     TooDeep,
+    #[error("minus zero in a signed document")]
+    MinusZero,
     #[error("fractional number in a signed document")]
     Fraction,
     #[error("key is not ASCII")]

@@ -207,6 +207,10 @@ impl Reader<'_> {
     }
 
     fn integer(&self, token: &str) -> Result<Value, JsonError> {
+        // Zero has one spelling in what we sign: some readers, serde_json among them, take `-0` for a fraction.
+        if self.profile == Profile::Strict && token == "-0" {
+            return Err(self.refuse(JsonReason::MinusZero));
+        }
         match token.parse::<i64>() {
             Ok(number) if (-MAX_INTEGER..=MAX_INTEGER).contains(&number) => Ok(Value::Number(number.into())),
             _ => Err(self.refuse(JsonReason::BigInteger)),

@@ -14,7 +14,7 @@ export function need(holds, why) {
 }
 
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
-const isInteger = (text) => /^-?\d+$/.test(text) && Number.isSafeInteger(Number(text));
+const isInteger = (text) => /^(0|-?[1-9]\d*)$/.test(text) && Number.isSafeInteger(Number(text));
 
 // JSON.parse keeps the last of two equal names and rounds big numbers, so the text itself is read too:
 // what it names and counts must all be there afterwards.

@@ -21,7 +21,7 @@ def members(pairs):
 
 
 def integer(text):
-    need(len(text) < 18 and abs(int(text)) < 2**53, f"{text} is out of range")
+    need(text != "-0" and len(text) < 18 and abs(int(text)) < 2**53, f"{text} is out of range")
     return int(text)
 
 

@@ -40,10 +40,11 @@ export function verify(receiptBytes, jwksBytes) {
   fits(payload, kind.members, "$.statement.payload");
   need(Buffer.byteLength(canonical(payload)) <= kind.bytes, "the statement is too large");
   const signer = keys.get(signature.kid);
-  if ((payload.iss ?? iss) !== iss || !signer) throw new Unpinned("signed by a key, or for an issuer, that you did not pin");
+  if (!signer) throw new Unpinned("signed by a key that you did not pin");
   need(signer.purpose === kind.purpose, `signed by a key of purpose ${signer.purpose}`);
   need(signer.from <= entry.at && entry.at <= signer.until, "signed by a key that did not count then");
   need(signedBy(signer.key, unbase64(signature.sig, "base64url"), canonical(payload)), "the signature does not hold");
+  if ((payload.iss ?? iss) !== iss) throw new Unpinned("of an issuer that you did not pin");
 
   need(entry.v === 1 && entry.project === payload.project, "the entry is of another project");
   need(entry.kind === kind.entry[payload.form ?? ""], "the entry is of another kind");
@@ -64,9 +65,10 @@ export function verify(receiptBytes, jwksBytes) {
   need(`https://${origin}` === iss, "the checkpoint is of another log");
   const keyId = (key) => sha256(origin, "\n\x01", key).toString("hex", 0, 4);
   const pins = new Map([...keys.values()].map((pin) => [keyId(pin.key), pin]));
-  const named = lines.split("\n").map((line) => line.split(" ")).filter(([, name]) => name === origin);
-  const known = named.map(([, , raw]) => unbase64(raw)).map((raw) => ({ raw, pin: pins.get(raw.toString("hex", 0, 4)) }))
-    .filter(({ pin }) => pin);
+  const signatures = lines.split("\n").slice(0, -1).map((line) => line.split(" ")).map(([, name, raw]) => ({ name, raw: unbase64(raw) }));
+  need(signatures.every(({ raw }) => raw.length > 4), "a signature line is too short");
+  const known = signatures.map(({ name, raw }) => ({ name, raw, pin: pins.get(raw.toString("hex", 0, 4)) }))
+    .filter(({ name, pin }) => name === origin && pin);
   if (known.length === 0) throw new Unpinned("the checkpoint is not signed by a log key that you pinned");
   const hold = known.every(({ raw, pin }) => signedBy(pin.key, raw.subarray(4), text));
   need(hold, "the checkpoint's signature does not hold");

@@ -41,12 +41,14 @@ def verify(receipt, jwks):
     need(kind, "a statement of no known kind")
     fits(payload, kind["members"], "$.statement.payload")
     need(len(canonical(payload)) <= kind["bytes"], "the statement is too large")
-    if payload.get("iss", iss) != iss or signature["kid"] not in keys:
-        raise Unpinned("signed by a key, or for an issuer, that you did not pin")
+    if signature["kid"] not in keys:
+        raise Unpinned("signed by a key that you did not pin")
     purpose, key, since, until = keys[signature["kid"]]
     need(purpose == kind["purpose"], f"signed by a key of purpose {purpose}")
     need(since <= entry["at"] <= until, "signed by a key that did not count then")
     need(signed_by(key, unbase64(signature["sig"], url=True), canonical(payload)), "the signature does not hold")
+    if payload.get("iss", iss) != iss:
+        raise Unpinned("of an issuer that you did not pin")
 
     need(entry["v"] == 1 and entry["project"] == payload["project"], "the entry is of another project")
     need(entry["kind"] == kind["entry"].get(payload.get("form", "")), "the entry is of another kind")
@@ -65,8 +67,9 @@ def verify(receipt, jwks):
     need(root_of(leaf, entry["seq"], int(size), map(unbase64, path.split())) == unbase64(root), "the entry is not in the tree")
     need("https://" + origin == iss, "the checkpoint is of another log")
     pins = {sha256(origin.encode(), b"\n\x01", key)[:4]: (purpose, key) for purpose, key, *_ in keys.values()}
-    named = [unbase64(line.split(" ")[2]) for line in lines.splitlines() if line.split(" ")[1] == origin]
-    known = [(*pins[raw[:4]], raw[4:]) for raw in named if raw[:4] in pins]
+    signatures = [(name, unbase64(raw)) for _, name, raw in (line.split(" ") for line in lines.split("\n")[:-1])]
+    need(all(len(raw) > 4 for _, raw in signatures), "a signature line is too short")
+    known = [(*pins[raw[:4]], raw[4:]) for name, raw in signatures if name == origin and raw[:4] in pins]
     if not known:
         raise Unpinned("the checkpoint is not signed by a log key that you pinned")
     need(all(signed_by(key, raw, text.encode()) for _, key, raw in known), "the checkpoint's signature does not hold")

@@ -49,6 +49,7 @@ def canonical_json():
         "raw_control_character": refuse("not JSON", '["a\u0001b"]', "$[0]"),
         "empty": refuse("not JSON", "", "$"),
         "sixty_five_levels": refuse("deeper than is read", deep(65), "$" + "[0]" * 64),
+        "strict_minus_zero": refuse("two spellings of zero, and a fraction to some readers", '{"gen":-0}', "$.gen", "strict"),
         "strict_fraction": refuse("no fractions in what we sign", '{"score":0.5}', "$.score", "strict"),
         "strict_exponent": refuse("no exponents in what we sign", "[1e2]", "$[0]", "strict"),
         "strict_name_not_ascii": refuse("names sort alike everywhere only in ASCII", '{"a":{"é":1}}', '$.a["é"]', "strict"),

@@ -74,6 +74,9 @@ def payload_cases():
     verdict = copy.deepcopy(RECEIPTS[0])
     verdict["statement"]["payload"]["verdict"] = "DENY"
     cases["verdict_changed"] = ("signature", verdict)
+    issuer = copy.deepcopy(RECEIPTS[0])
+    issuer["statement"]["payload"]["iss"] = "https://gw.example/p/8-k3m9q2v8"
+    cases["issuer_changed"] = ("signature", issuer)
     fraction = copy.deepcopy(RECEIPTS[0])
     fraction["statement"]["payload"]["control"] = 17.5
     cases["float_in_payload"] = ("strict profile", fraction)
@@ -187,6 +190,8 @@ def checkpoint_cases():
         "checkpoint_size_changed": ("checkpoint signature", under(note(bigger, line))),
         "checkpoint_size_with_leading_zero": ("one spelling of a number", under(note(padded, signature_line(LOG, padded)))),
         "checkpoint_unsigned": ("note format", under(body)),
+        "checkpoint_witness_line_malformed": ("note format: base64 has one spelling", under(note(body, line, "— witness.example/w1 d2l0MQB=\n"))),
+        "checkpoint_witness_line_short": ("note format: a key id alone", under(note(body, line, "— witness.example/w1 d2l0MQ==\n"))),
         "checkpoint_line_without_dash": ("note format", under(note(body, line.replace("— ", "- ")))),
     }
 
@@ -248,6 +253,8 @@ def unreadable_cases():
         "duplicate_member_escaped": ("two readings", changed('"gen":3', '"g\\u0065n":4,"gen":3')),
         "duplicate_statement": ("two readings", changed('"typ":"receipt/v1",', '"typ":"receipt/v1","statement":null,')),
         "integer_beyond_2_53": ("two readings", changed('"control":17', '"control":9007199254740993')),
+        "integer_minus_zero": ("two spellings of zero", changed('"gen":3', '"gen":-0')),
+        "seq_minus_zero": ("two spellings of zero", changed('"seq":0', '"seq":-0')),
         "integer_with_exponent": ("strict profile", changed('"control":17', '"control":17e0')),
         "integer_with_fraction": ("strict profile", changed('"control":17', '"control":17.0')),
         "integer_not_a_number": ("not JSON", changed('"control":17', '"control":NaN')),
