@@ -1,12 +1,15 @@
 //! The evidence service against a real Postgres, as its own roles.
 
+mod answers;
 mod audit;
 mod concurrency;
 mod crash;
 mod deployment;
 mod doubt;
 mod gateway;
+mod idempotency;
 mod log;
 mod public;
 mod record;
 mod schema;
+mod tenants;

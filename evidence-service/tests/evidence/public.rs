@@ -136,3 +136,26 @@ async fn a_following_gateway_learns_of_a_kill() {
     assert!(began.elapsed() < std::time::Duration::from_secs(2));
     assert_eq!(after.clone().with_version().version, after.version);
 }
+
+/// The end: what was begun is answered, then the ports are free.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_is_told_to_stop_lets_go_of_its_ports() {
+    let deployment = Deployment::new().await;
+    let bound = counterfoil_evidence::bind(deployment.config.clone()).await.expect("bound");
+    let (public, internal) = (bound.public_addr().expect("address"), bound.internal_addr().expect("address"));
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let running = tokio::spawn(bound.run(async move { drop(stopped.await) }));
+    let http = reqwest::Client::new();
+    assert_eq!(
+        http.get(format!("http://{public}/readyz")).send().await.expect("answer").status(),
+        StatusCode::OK
+    );
+
+    stop.send(()).expect("running");
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(8), running).await.expect("in time");
+
+    ended.expect("no panic").expect("a clean end");
+    for address in [public, internal] {
+        assert!(tokio::net::TcpStream::connect(address).await.is_err());
+    }
+}

@@ -1,39 +1,15 @@
 //! The record transaction, over HTTP, with real signatures.
 
-use counterfoil_core::digest::Digest;
 use counterfoil_core::key::{Decision, SigningKey};
-use counterfoil_core::receipt::{Receipt, Trust, verify};
-use counterfoil_core::record::{Idempotency, ItemAnswer, Recorded, RefusedReason};
+use counterfoil_core::receipt::Receipt;
+use counterfoil_core::record::{ItemAnswer, RefusedReason};
 use counterfoil_core::statement::Verdict;
+use counterfoil_evidence::setup::Setup;
 use reqwest::StatusCode;
 
+use crate::answers::{check, reason, recorded};
 use crate::deployment::{BY, Deployment, random_seed};
 use crate::gateway::{Judged, decision, item, observation, opening, record, sign, statement};
-
-fn recorded(answer: &ItemAnswer) -> &Recorded {
-    match answer {
-        ItemAnswer::Recorded(recorded) => recorded,
-        other => panic!("not recorded: {other:?}"),
-    }
-}
-
-fn duplicate(answer: &ItemAnswer) -> &Recorded {
-    match answer {
-        ItemAnswer::Duplicate(recorded) => recorded,
-        other => panic!("no duplicate: {other:?}"),
-    }
-}
-
-fn reason(answer: &ItemAnswer) -> RefusedReason {
-    match answer {
-        ItemAnswer::Refused { reason, .. } => *reason,
-        other => panic!("not refused: {other:?}"),
-    }
-}
-
-fn check(receipt: &Receipt, trust: &Trust) {
-    verify(&receipt.bytes(), trust).unwrap_or_else(|refusal| panic!("{}: {refusal}", refusal.code()));
-}
 
 /// P1, P2, G4: what is acknowledged verifies offline.
 #[tokio::test(flavor = "multi_thread")]
@@ -94,28 +70,6 @@ async fn receipts_of_all_first_entries_verify() {
     let expected =
         ["key/v1 ledger", "key/v1 log", "key/v1 decision", "key/v1 capability", "registry/v1 ", "rules/v1 "];
     assert_eq!(said, expected);
-}
-
-/// T3: receipts are for the project's own keys.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_receipt_is_asked_for_with_a_known_key() {
-    let deployment = Deployment::new().await;
-    let service = deployment.serve().await;
-    let url = |seq: &str| format!("{}/v1/receipts/{seq}", service.public);
-    let key = deployment.api_key.secret.reveal();
-
-    let nobody = service.http.get(url("0")).send().await.expect("answer");
-    assert_eq!(nobody.status(), StatusCode::UNAUTHORIZED);
-    let unknown = service.http.get(url("0")).bearer_auth("cfk_unknown").send().await.expect("answer");
-    assert_eq!(unknown.status(), StatusCode::UNAUTHORIZED);
-    let absent = service.http.get(url("99")).bearer_auth(key).send().await.expect("answer");
-    assert_eq!(absent.status(), StatusCode::NOT_FOUND);
-    let nonsense = service.http.get(url("-1")).bearer_auth(key).send().await.expect("answer");
-    assert_eq!(nonsense.status(), StatusCode::NOT_FOUND);
-
-    deployment.setup.revoke_api_key(deployment.id(), deployment.api_key.id).await.expect("revoked");
-    let revoked = service.http.get(url("0")).bearer_auth(key).send().await.expect("answer");
-    assert_eq!(revoked.status(), StatusCode::UNAUTHORIZED);
 }
 
 /// G4: each item has its own fate.
@@ -212,11 +166,7 @@ async fn an_allow_under_a_revoked_or_unknown_credential_is_refused() {
     let other =
         deployment.setup.create_api_key(deployment.id(), deployment.agent, None).await.expect("a key");
     deployment.setup.revoke_api_key(deployment.id(), other.id).await.expect("revoked");
-    let elsewhere = deployment.setup.create_api_key(
-        deployment.id(),
-        counterfoil_evidence::setup::Setup::fresh_agent(),
-        None,
-    );
+    let elsewhere = deployment.setup.create_api_key(deployment.id(), Setup::fresh_agent(), None);
     let elsewhere = elsewhere.await.expect("a key of another agent");
     let revoked = Judged { credential: other.id, ..Judged::now(&deployment, Verdict::Allow) };
     let of_another = Judged { credential: elsewhere.id, ..Judged::now(&deployment, Verdict::Allow) };
@@ -228,93 +178,6 @@ async fn an_allow_under_a_revoked_or_unknown_credential_is_refused() {
     assert_eq!(reason(&answers[0]), RefusedReason::Revoked);
     assert_eq!(reason(&answers[1]), RefusedReason::Revoked);
     recorded(&answers[2]);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_same_statement_twice_has_one_place() {
-    let deployment = Deployment::new().await;
-    let service = deployment.serve().await;
-    let (_, once) = item(&deployment, &Judged::now(&deployment, Verdict::Allow));
-
-    let first = record(&service, &deployment.token, vec![once.clone(), once.clone()]).await.expect("200");
-    let again = record(&service, &deployment.token, vec![once]).await.expect("200");
-
-    let seq = recorded(&first[0]).receipt.entry().seq;
-    assert_eq!(duplicate(&first[1]).receipt.entry().seq, seq);
-    assert_eq!(duplicate(&again[0]).receipt.entry().seq, seq);
-    assert_eq!(duplicate(&again[0]).receipt.bytes(), recorded(&first[0]).receipt.bytes());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_same_idempotency_key_has_one_answer() {
-    let deployment = Deployment::new().await;
-    let service = deployment.serve().await;
-    let keyed = |fingerprint: &[u8]| {
-        let idempotency = Idempotency { key: "call-1".to_owned(), fingerprint: Digest::of(fingerprint) };
-        item(
-            &deployment,
-            &Judged { idempotency: Some(idempotency), ..Judged::now(&deployment, Verdict::Allow) },
-        )
-    };
-    let ((first_digest, first), (_, same), (_, other)) = (keyed(b"a"), keyed(b"a"), keyed(b"b"));
-
-    let answers = record(&service, &deployment.token, vec![first]).await.expect("200");
-    let again = record(&service, &deployment.token, vec![same, other]).await.expect("200");
-
-    assert_eq!(recorded(&answers[0]).digest, first_digest);
-    assert_eq!(duplicate(&again[0]).digest, first_digest);
-    assert_eq!(reason(&again[1]), RefusedReason::Conflict);
-
-    // A stored ALLOW is not replayed over a kill: the call is judged again, and not let out.
-    deployment.setup.kill(deployment.id(), BY).await.expect("killed");
-    let killed = record(&service, &deployment.token, vec![keyed(b"a").1]).await.expect("200");
-    assert_eq!(reason(&killed[0]), RefusedReason::Killed);
-}
-
-/// An invalid statement does not occupy its key.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_refused_statement_leaves_its_idempotency_key_free() {
-    let deployment = Deployment::new().await;
-    let service = deployment.serve().await;
-    let keyed = |control: u64| {
-        let idempotency = Idempotency { key: "call-1".to_owned(), fingerprint: Digest::of(b"a") };
-        let judged =
-            Judged { control, idempotency: Some(idempotency), ..Judged::now(&deployment, Verdict::Allow) };
-        item(&deployment, &judged).1
-    };
-
-    let stale = record(&service, &deployment.token, vec![keyed(0)]).await.expect("200");
-    let current =
-        record(&service, &deployment.token, vec![keyed(deployment.published.control)]).await.expect("200");
-
-    assert_eq!(reason(&stale[0]), RefusedReason::Stale);
-    recorded(&current[0]);
-}
-
-/// T1, T3: a token speaks for the projects and keys that it names.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_token_speaks_only_for_what_it_names() {
-    let deployment = Deployment::new().await;
-    let service = deployment.serve().await;
-    let one = || vec![item(&deployment, &Judged::now(&deployment, Verdict::Deny)).1];
-    let elsewhere =
-        deployment.setup.create_project(&crate::deployment::new_project("Second")).await.expect("project");
-    let kid = deployment.decision.kid().clone();
-    let of_other_project =
-        deployment.setup.create_service_token(&[elsewhere.id], &[kid]).await.expect("token");
-    let of_other_key = deployment.setup.create_service_token(&[deployment.id()], &[]).await.expect("token");
-
-    assert_eq!(record(&service, "cfs_unknown", one()).await.unwrap_err(), StatusCode::UNAUTHORIZED);
-    let foreign = record(&service, of_other_project.secret.reveal(), one()).await;
-    assert_eq!(foreign.unwrap_err(), StatusCode::FORBIDDEN);
-    assert_eq!(
-        record(&service, of_other_key.secret.reveal(), one()).await.unwrap_err(),
-        StatusCode::FORBIDDEN
-    );
-    assert_eq!(
-        record(&service, deployment.api_key.secret.reveal(), one()).await.unwrap_err(),
-        StatusCode::UNAUTHORIZED
-    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
