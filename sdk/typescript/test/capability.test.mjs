@@ -6,6 +6,8 @@ import { Guard, memoryStore, postgresStore, redisStore } from "../dist/capabilit
 import { KeySet } from "../dist/verify.js";
 import { base64url } from "../dist/format/bytes.js";
 import { canonical } from "../dist/format/canonical.js";
+import { envelopeDigest } from "../dist/format/envelope.js";
+import { Ledger, PINNED_KEYS, decision } from "./ledger.mjs";
 import { AUDIENCE, GATEWAY_KEYS, ISSUER, KEY, PROJECT, STRANGER, call, claims, gateway, jwk, keySet, token } from "./world.mjs";
 
 const PINNED = KeySet.parse(GATEWAY_KEYS);
@@ -191,4 +193,25 @@ test("an unknown key causes one fetch, and an absent key set a refusal", async (
 test("a key of another purpose signs no capability", async () => {
   const set = KeySet.parse(keySet([jwk(KEY, "decision")]));
   assert.equal(await reason(presented(slip()), { keys: set }), "capability_key");
+});
+
+test("in mode proof a slip alone is not enough", async () => {
+  const pinned = KeySet.parse(PINNED_KEYS);
+  const made = claims("note_write", ARGS);
+  const receipt = (changes, key) => new Ledger().append(decision({ capability: made.jti, ...changes }), key);
+  const answer = async (given, dec) => {
+    const digest = given ? envelopeDigest(given.statement) : made.dec;
+    const params = presented(token({ ...made, dec: dec ?? digest }));
+    if (given) params._meta["dev.counterfoil/receipt"] = given;
+    return reason(params, { proof: pinned });
+  };
+
+  assert.equal(await answer(await receipt()), "admitted");
+  assert.equal(await answer(await receipt({ verdict: "DENY", reason: "no_rule", effect: "advisory" })), "admitted");
+  const forged = [
+    null, await receipt({ verdict: "DENY", reason: "no_rule" }), await receipt({}, STRANGER), await receipt({ capability: null }),
+    await receipt({ action: "act_019355a0c1007000800000000000b002" }),
+  ];
+  for (const given of forged) assert.equal(await answer(given), "capability_receipt");
+  assert.equal(await answer(await receipt(), `sha256:${"0".repeat(64)}`), "capability_receipt");
 });

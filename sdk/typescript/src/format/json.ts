@@ -188,6 +188,7 @@ class Reader {
     const isInteger = found[1] === undefined && found[2] === undefined;
     if (isInteger && !Number.isSafeInteger(value)) throw this.refusal("integer beyond ±(2^53−1)");
     if (!isInteger && this.profile !== "foreign") throw this.refusal("fractional number in a signed document");
+    if (Object.is(value, -0) && this.profile !== "foreign") throw this.refusal("minus zero in a signed document");
     if (!Number.isFinite(value)) throw this.refusal("number is not a finite double");
     return value;
   }

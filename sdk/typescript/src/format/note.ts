@@ -11,6 +11,8 @@ import type { Signer } from "./signer.js";
 
 const ED25519 = "\x01";
 const MAX_NOTE = 64 * 1024;
+// White space spelled out: languages differ about `\s`.
+const LINE = /^\u2014 ([^\0-\x20+\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+) ([A-Za-z0-9+/]+=*)$/u;
 
 export interface Checkpoint {
   origin: string;
@@ -105,7 +107,7 @@ export function parseLogProof(text: string): LogProof {
 }
 
 function signatureLine(line: string): { name: string; id: Buffer; signature: Buffer } {
-  const [, name, blob] = /^\u2014 ([^\s+]+) (\S+)$/u.exec(line) ?? [];
+  const [, name, blob] = LINE.exec(line) ?? [];
   const bytes = blob === undefined ? null : fromBase64(blob);
   if (!name || !bytes || bytes.length < 5) throw new NoteError("a signature line of the note is malformed");
   return { name, id: bytes.subarray(0, 4), signature: bytes.subarray(4) };

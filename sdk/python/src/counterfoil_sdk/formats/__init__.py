@@ -1,0 +1,1 @@
+"""The formats of docs/formats, one module each."""
