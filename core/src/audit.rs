@@ -10,13 +10,13 @@
 //! The order of calls: [`Auditor::checkpoint`] whenever [`Auditor::wants_checkpoint`], [`Auditor::entry`] by seq,
 //! then documents, then [`Auditor::finish`]. Memory does not grow with the number of entries.
 
-mod body;
+pub(crate) mod body;
 mod broken;
 mod columns;
 mod commit;
-mod control;
-mod day;
-mod keys;
+pub(crate) mod control;
+pub(crate) mod day;
+pub(crate) mod keys;
 mod stored;
 
 pub use broken::{Broken, Fault, Place};
@@ -286,4 +286,4 @@ impl Auditor {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

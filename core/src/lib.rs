@@ -20,6 +20,7 @@ pub mod json;
 pub mod key;
 pub mod nonce;
 pub mod note;
+pub mod package;
 pub mod projection;
 pub mod receipt;
 pub mod reconcile;

@@ -12,6 +12,7 @@ mod verify;
 pub use proof::{LogProof, LogProofError};
 pub use refusal::{Refusal, RefusalClass};
 pub use verify::{Trust, Verified, is_skewed, verify};
+pub(crate) use verify::{counts_at, signed_checkpoint};
 
 use crate::checkpoint::Checkpoint;
 use crate::digest::Digest;

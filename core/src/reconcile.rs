@@ -174,7 +174,7 @@ pub fn reconcile(matter: &Matter, terms: Terms, watch: Watch, now: Timestamp) ->
         true => row::cleared(matter, &series, terms, watch, now),
     };
     findings.extend(row.findings);
-    findings.sort_by(|a, b| (a.seq, a.code).cmp(&(b.seq, b.code)));
+    findings.sort_by_key(|found| (found.seq, found.code));
     Reconciled {
         status: row.status,
         account: decided.account,

@@ -10,13 +10,13 @@ use crate::projection::Projection;
 use crate::statement::{Statement, Tombstone};
 use uuid::Uuid;
 
-pub(super) fn parse(body: &[u8]) -> Result<Envelope, Fault> {
+pub(crate) fn parse(body: &[u8]) -> Result<Envelope, Fault> {
     let envelope = Envelope::parse(body).map_err(|error| Fault::Unreadable(error.to_string()))?;
     if envelope.bytes() == body { Ok(envelope) } else { Err(Fault::NotCanonical) }
 }
 
 /// Whether the body was signed by a key of the right purpose that counts at entry `seq`.
-pub(super) fn signed(envelope: &Envelope, statement: &Statement, keys: &Keys, seq: u64) -> Result<(), Fault> {
+pub(crate) fn signed(envelope: &Envelope, statement: &Statement, keys: &Keys, seq: u64) -> Result<(), Fault> {
     let kid = envelope.kid();
     let fails = |_| Fault::Signature(kid.clone());
     match (seq, statement) {

@@ -87,12 +87,12 @@ impl Fault {
 }
 
 impl Place {
-    pub(super) fn is(self, fault: impl Into<Fault>) -> Broken {
+    pub(crate) fn is(self, fault: impl Into<Fault>) -> Broken {
         Broken { place: self, fault: fault.into() }
     }
 
     /// Fails unless what is stored is what follows from the rest.
-    pub(super) fn same<T: PartialEq + fmt::Display>(self, stored: T, follows: T) -> Result<(), Broken> {
+    pub(crate) fn same<T: PartialEq + fmt::Display>(self, stored: T, follows: T) -> Result<(), Broken> {
         if stored == follows {
             return Ok(());
         }
@@ -108,7 +108,7 @@ impl Place {
         if stored == follows { Ok(()) } else { Err(self.is(Fault::differs(stored, follows))) }
     }
 
-    pub(super) fn unreadable(self, error: impl fmt::Display) -> Broken {
+    pub(crate) fn unreadable(self, error: impl fmt::Display) -> Broken {
         self.is(Fault::Unreadable(error.to_string()))
     }
 }

@@ -8,7 +8,7 @@ use crate::statement::{Decision, Kill, Published, PublishedType, Statement};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
-pub(super) struct Control {
+pub(crate) struct Control {
     control: u64,
     floor: u64,
     generation: u64,
@@ -28,7 +28,7 @@ enum Floor {
 
 impl Control {
     /// Takes over what a statement changes; refuses one that does not follow from those before.
-    pub(super) fn follow(&mut self, statement: &Statement) -> Result<(), Fault> {
+    pub(crate) fn follow(&mut self, statement: &Statement) -> Result<(), Fault> {
         match statement {
             Statement::Key(said) => {
                 let numbers = (said.control, said.floor, said.generation);

@@ -8,7 +8,7 @@ use crate::statement::{Counts, Epoch, Statement};
 use crate::tree::Hash;
 
 #[derive(Debug, Default)]
-pub(super) struct Day {
+pub(crate) struct Day {
     /// None before the first entry.
     epoch: Option<String>,
     first: u64,
@@ -17,7 +17,7 @@ pub(super) struct Day {
 
 impl Day {
     /// `root` is that of all entries before this one.
-    pub(super) fn follow(
+    pub(crate) fn follow(
         &mut self,
         entry: &Entry,
         statement: Option<&Statement>,

@@ -3,12 +3,13 @@
 use super::broken::{Broken, Fault, Place};
 use super::stored::StoredKey;
 use crate::key::{PublicKey, Purpose, Thumbprint};
+use crate::reconcile::ProviderKey;
 use crate::statement::{KeyEvent, KeyStatement, possession_message};
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
 
 #[derive(Debug)]
-pub(super) struct Keys {
+pub(crate) struct Keys {
     known: BTreeMap<Thumbprint, Known>,
     /// The first ledger key must be one of these; whichever it is, if there are none.
     trusted: Vec<Thumbprint>,
@@ -25,12 +26,12 @@ struct Known {
 }
 
 impl Keys {
-    pub(super) fn trusting(ledger: &[PublicKey]) -> Self {
+    pub(crate) fn trusting(ledger: &[PublicKey]) -> Self {
         Self { known: BTreeMap::new(), trusted: ledger.iter().map(PublicKey::thumbprint).collect() }
     }
 
     /// The key that may sign a statement of that purpose at the next place.
-    pub(super) fn signer(&self, kid: &Thumbprint, wanted: Purpose) -> Result<&PublicKey, Fault> {
+    pub(crate) fn signer(&self, kid: &Thumbprint, wanted: Purpose) -> Result<&PublicKey, Fault> {
         let known = self.known.get(kid).ok_or_else(|| Fault::UnknownKey(kid.clone()))?;
         if known.purpose != wanted {
             return Err(Fault::OtherPurpose { kid: kid.clone(), wanted, found: known.purpose });
@@ -39,6 +40,21 @@ impl Keys {
             Some((seq, _)) => Err(Fault::EndedKey { kid: kid.clone(), seq }),
             None => Ok(&known.key),
         }
+    }
+
+    /// An execution key that was introduced so far, ended or not.
+    pub(crate) fn execution(&self, kid: &Thumbprint) -> Option<ProviderKey> {
+        self.known.get(kid).and_then(Known::of_a_provider)
+    }
+
+    /// All of them, by thumbprint.
+    pub(crate) fn executions(&self) -> impl Iterator<Item = (&Thumbprint, ProviderKey)> + '_ {
+        self.known.iter().filter_map(|(kid, known)| Some((kid, known.of_a_provider()?)))
+    }
+
+    /// A key of that purpose that was introduced so far, ended or not.
+    pub(crate) fn ever(&self, kid: &Thumbprint, purpose: Purpose) -> Option<&PublicKey> {
+        self.known.get(kid).filter(|known| known.purpose == purpose).map(|known| &known.key)
     }
 
     /// The chain's first statement introduces the ledger key that signs it.
@@ -70,7 +86,7 @@ impl Keys {
     }
 
     /// Takes over what a `key/v1` at `seq` says. Its signature was checked before.
-    pub(super) fn follow(&mut self, said: &KeyStatement, seq: i64, at: Timestamp) -> Result<(), Fault> {
+    pub(crate) fn follow(&mut self, said: &KeyStatement, seq: i64, at: Timestamp) -> Result<(), Fault> {
         match said.event {
             KeyEvent::Introduced => self.introduce(said, seq, at),
             KeyEvent::Retired => self.end(said, seq, at, false),
@@ -146,6 +162,18 @@ impl Keys {
 }
 
 impl Known {
+    fn of_a_provider(&self) -> Option<ProviderKey> {
+        if self.purpose != Purpose::Execution {
+            return None;
+        }
+        Some(ProviderKey {
+            key: self.key.clone(),
+            provider: self.provider.as_ref()?.parse().ok()?,
+            introduced: u64::try_from(self.introduced.0).ok()?,
+            ended: self.ended.and_then(|(seq, _)| u64::try_from(seq).ok()),
+        })
+    }
+
     fn compare(&self, row: &StoredKey<'_>) -> Result<(), Broken> {
         let at = |column| Place::Key { thumbprint: row.thumbprint.to_owned(), column };
         at("purpose").same(row.purpose, self.purpose.as_str())?;
@@ -173,6 +201,6 @@ fn public_key(said: &KeyStatement) -> Result<PublicKey, Fault> {
     }
 }
 
-pub(super) fn signed(number: u64) -> i64 {
+pub(crate) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

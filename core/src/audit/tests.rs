@@ -1,9 +1,9 @@
 //! P2: whatever is changed in a ledger, the audit says so and names the place.
 
 mod mutations;
-mod rows;
-mod statements;
-mod writer;
+pub(crate) mod rows;
+pub(crate) mod statements;
+pub(crate) mod writer;
 
 use super::*;
 use crate::key::{Decision, Ledger, SigningKey};

@@ -36,11 +36,15 @@ impl Trust {
         Ok(Self { set })
     }
 
+    pub(crate) fn keys(&self) -> &[Jwk] {
+        &self.set.keys
+    }
+
     pub fn issuer(&self) -> &crate::issuer::Issuer {
         &self.set.iss
     }
 
-    fn by_kid(&self, kid: &Thumbprint) -> Option<(&Jwk, PublicKey)> {
+    pub(crate) fn by_kid(&self, kid: &Thumbprint) -> Option<(&Jwk, PublicKey)> {
         let jwk = self.set.keys.iter().find(|key| key.kid == *kid)?;
         jwk.public_key().ok().map(|key| (jwk, key))
     }
@@ -108,7 +112,7 @@ fn signed_by_pinned_key(
 }
 
 /// A receipt alone gives times, not positions: the window is that of the key's entries, both ends included.
-fn counts_at(jwk: &Jwk, at: Timestamp) -> bool {
+pub(crate) fn counts_at(jwk: &Jwk, at: Timestamp) -> bool {
     jwk.from.is_none_or(|from| from <= at) && jwk.until.is_none_or(|until| at <= until)
 }
 
@@ -162,7 +166,7 @@ fn included(entry: &Entry, proof: &str, trust: &Trust) -> Result<Checkpoint, Ref
     Ok(checkpoint)
 }
 
-fn signed_checkpoint(text: &str, trust: &Trust) -> Result<Checkpoint, Refusal> {
+pub(crate) fn signed_checkpoint(text: &str, trust: &Trust) -> Result<Checkpoint, Refusal> {
     let note = Note::parse(text).map_err(|e| Refusal::Checkpoint(e.into()))?;
     let checkpoint = Checkpoint::parse(&note).map_err(Refusal::Checkpoint)?;
     let pinned = trust.issuer().origin();

@@ -1,6 +1,6 @@
 //! The right edge of a growing tree: the complete subtrees that its size's binary digits name, largest first.
 
-use super::proof::inclusion_path;
+use super::proof::{ProofError, edges_in, inclusion_path, verify_consistency};
 use super::{Hash, node_hash};
 use std::collections::HashMap;
 
@@ -50,6 +50,29 @@ impl Frontier {
         }
         let edges = nodes.iter().copied().map(Hash::from_bytes).collect();
         Ok(Self { size, edges })
+    }
+
+    /// The edge of an older tree, out of the proof that a newer one continues it: enough to append the leaves between.
+    pub fn from_consistency(
+        old: u64,
+        new: u64,
+        path: &[Hash],
+        old_root: &Hash,
+        new_root: &Hash,
+    ) -> Result<Self, ProofError> {
+        verify_consistency(old, new, path, old_root, new_root)?;
+        let edges = match old {
+            0 => Vec::new(),
+            // Two equal trees need no proof, and nothing is appended to this edge.
+            _ if old == new => return Ok(Self { size: old, edges: vec![*old_root] }),
+            _ => edges_in(old, new, path, old_root).ok_or(ProofError::WrongLength)?,
+        };
+        Ok(Self { size: old, edges })
+    }
+
+    /// Appends one leaf, for whoever needs the root alone. Costs two hashes on average.
+    pub fn grow(&mut self, leaf: Hash) {
+        self.push(leaf, &mut HashMap::new());
     }
 
     /// Appends leaves and returns, for each, its inclusion path under the new size. Costs about 2 log n hashes a leaf.

@@ -176,3 +176,31 @@ pub fn verify_consistency(
         _ => Err(ProofError::WrongLength),
     }
 }
+
+/// The edges of the tree of `old` leaves, largest first, as a consistency path to `new` contains them: the node that
+/// the path starts from, and every left sibling.
+pub(super) fn edges_in(old: u64, new: u64, path: &[Hash], old_root: &Hash) -> Option<Vec<Hash>> {
+    let (mut low, mut high) = (0, new);
+    let mut lefts_from_the_top = Vec::new();
+    while high != old {
+        let middle = low + split(high - low);
+        lefts_from_the_top.push(old > middle);
+        if old <= middle {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    let (smallest, siblings) = match low {
+        0 => (old_root, path),
+        _ => path.split_first()?,
+    };
+    if siblings.len() != lefts_from_the_top.len() {
+        return None;
+    }
+    let largest_first = siblings.iter().rev().zip(&lefts_from_the_top);
+    let mut edges: Vec<Hash> =
+        largest_first.filter(|(_, is_left)| **is_left).map(|(sibling, _)| *sibling).collect();
+    edges.push(*smallest);
+    Some(edges)
+}

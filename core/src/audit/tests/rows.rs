@@ -5,79 +5,79 @@ use crate::key::PublicKey;
 use crate::projection::Projection;
 
 #[derive(Clone, Debug)]
-pub(super) struct EntryRow {
-    pub(super) seq: i64,
-    pub(super) at: i64,
-    pub(super) kind: String,
-    pub(super) body_digest: Vec<u8>,
-    pub(super) prev: Vec<u8>,
-    pub(super) hash: Vec<u8>,
-    pub(super) body: Option<Vec<u8>>,
-    pub(super) path: Vec<u8>,
-    pub(super) checkpoint_size: i64,
-    pub(super) projection: Projection,
+pub(crate) struct EntryRow {
+    pub(crate) seq: i64,
+    pub(crate) at: i64,
+    pub(crate) kind: String,
+    pub(crate) body_digest: Vec<u8>,
+    pub(crate) prev: Vec<u8>,
+    pub(crate) hash: Vec<u8>,
+    pub(crate) body: Option<Vec<u8>>,
+    pub(crate) path: Vec<u8>,
+    pub(crate) checkpoint_size: i64,
+    pub(crate) projection: Projection,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct CheckpointRow {
-    pub(super) size: i64,
-    pub(super) root: Vec<u8>,
-    pub(super) at: i64,
-    pub(super) note: String,
+pub(crate) struct CheckpointRow {
+    pub(crate) size: i64,
+    pub(crate) root: Vec<u8>,
+    pub(crate) at: i64,
+    pub(crate) note: String,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct HeadRow {
-    pub(super) size: i64,
-    pub(super) root: Vec<u8>,
-    pub(super) frontier: Vec<u8>,
-    pub(super) last_hash: Vec<u8>,
-    pub(super) last_at: i64,
-    pub(super) epoch_first: i64,
-    pub(super) epoch_counts: String,
-    pub(super) control: i64,
-    pub(super) floor: i64,
-    pub(super) generation: i64,
-    pub(super) killed: bool,
-    pub(super) policy: Option<Vec<u8>>,
-    pub(super) registry: Option<Vec<u8>>,
-    pub(super) rules: Option<Vec<u8>>,
-    pub(super) checkpoint: String,
+pub(crate) struct HeadRow {
+    pub(crate) size: i64,
+    pub(crate) root: Vec<u8>,
+    pub(crate) frontier: Vec<u8>,
+    pub(crate) last_hash: Vec<u8>,
+    pub(crate) last_at: i64,
+    pub(crate) epoch_first: i64,
+    pub(crate) epoch_counts: String,
+    pub(crate) control: i64,
+    pub(crate) floor: i64,
+    pub(crate) generation: i64,
+    pub(crate) killed: bool,
+    pub(crate) policy: Option<Vec<u8>>,
+    pub(crate) registry: Option<Vec<u8>>,
+    pub(crate) rules: Option<Vec<u8>>,
+    pub(crate) checkpoint: String,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct KeyRow {
-    pub(super) thumbprint: String,
-    pub(super) purpose: String,
-    pub(super) x: String,
-    pub(super) introduced: i64,
-    pub(super) introduced_at: i64,
-    pub(super) ended: Option<(i64, i64)>,
-    pub(super) revoked: bool,
+pub(crate) struct KeyRow {
+    pub(crate) thumbprint: String,
+    pub(crate) purpose: String,
+    pub(crate) x: String,
+    pub(crate) introduced: i64,
+    pub(crate) introduced_at: i64,
+    pub(crate) ended: Option<(i64, i64)>,
+    pub(crate) revoked: bool,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct DocumentRow {
-    pub(super) seq: i64,
-    pub(super) kind: String,
-    pub(super) digest: Vec<u8>,
-    pub(super) text: String,
+pub(crate) struct DocumentRow {
+    pub(crate) seq: i64,
+    pub(crate) kind: String,
+    pub(crate) digest: Vec<u8>,
+    pub(crate) text: String,
 }
 
 /// Everything that is stored of one project, and the log key that is trusted.
 #[derive(Clone, Debug)]
-pub(super) struct Rows {
-    pub(super) log: PublicKey,
-    pub(super) entries: Vec<EntryRow>,
-    pub(super) checkpoints: Vec<CheckpointRow>,
-    pub(super) head: HeadRow,
-    pub(super) keys: Vec<KeyRow>,
-    pub(super) documents: Vec<DocumentRow>,
-    pub(super) tombstones: Vec<StoredTombstone>,
+pub(crate) struct Rows {
+    pub(crate) log: PublicKey,
+    pub(crate) entries: Vec<EntryRow>,
+    pub(crate) checkpoints: Vec<CheckpointRow>,
+    pub(crate) head: HeadRow,
+    pub(crate) keys: Vec<KeyRow>,
+    pub(crate) documents: Vec<DocumentRow>,
+    pub(crate) tombstones: Vec<StoredTombstone>,
 }
 
 impl EntryRow {
-    pub(super) fn stored(&self) -> StoredEntry<'_> {
+    pub(crate) fn stored(&self) -> StoredEntry<'_> {
         let found = &self.projection;
         StoredEntry {
             seq: self.seq,
@@ -104,11 +104,11 @@ impl EntryRow {
 }
 
 impl Rows {
-    pub(super) fn audit(&self) -> Result<Clean, Broken> {
+    pub(crate) fn audit(&self) -> Result<Clean, Broken> {
         self.audit_trusting(Trust { log: vec![self.log.clone()], ..Trust::default() })
     }
 
-    pub(super) fn audit_trusting(&self, trust: Trust) -> Result<Clean, Broken> {
+    pub(crate) fn audit_trusting(&self, trust: Trust) -> Result<Clean, Broken> {
         let mut auditor =
             Auditor::new(super::writer::project(), super::writer::issuer(), trust, self.tombstones.clone());
         let mut checkpoints = self.checkpoints.iter();

@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 use crate::tree::Hash;
 use uuid::Uuid;
 
-pub(super) fn key<S: KeyPurpose>(
+pub(crate) fn key<S: KeyPurpose>(
     event: KeyEvent,
     key: &SigningKey<S>,
     numbers: Numbers,
@@ -40,7 +40,7 @@ pub(super) fn key<S: KeyPurpose>(
     }
 }
 
-pub(super) fn published(
+pub(crate) fn published(
     typ: PublishedType,
     document: Digest,
     policy: Digest,
@@ -64,7 +64,7 @@ pub(super) fn published(
     }
 }
 
-pub(super) fn kill(numbers: Numbers, at: Timestamp) -> Kill {
+pub(crate) fn kill(numbers: Numbers, at: Timestamp) -> Kill {
     Kill {
         typ: KillType::V1,
         iss: issuer(),
@@ -79,7 +79,7 @@ pub(super) fn kill(numbers: Numbers, at: Timestamp) -> Kill {
     }
 }
 
-pub(super) fn finding(action: u128, at: Timestamp) -> Finding {
+pub(crate) fn finding(action: u128, at: Timestamp) -> Finding {
     Finding {
         typ: FindingType::V1,
         iss: issuer(),
@@ -92,7 +92,7 @@ pub(super) fn finding(action: u128, at: Timestamp) -> Finding {
     }
 }
 
-pub(super) fn tombstone(first: u64, last: u64, at: Timestamp) -> Tombstone {
+pub(crate) fn tombstone(first: u64, last: u64, at: Timestamp) -> Tombstone {
     Tombstone {
         typ: TombstoneType::V1,
         iss: issuer(),
@@ -106,7 +106,7 @@ pub(super) fn tombstone(first: u64, last: u64, at: Timestamp) -> Tombstone {
     }
 }
 
-pub(super) fn epoch(closed: &str, first: u64, last: u64, root: Hash, counts: Counts, at: Timestamp) -> Epoch {
+pub(crate) fn epoch(closed: &str, first: u64, last: u64, root: Hash, counts: Counts, at: Timestamp) -> Epoch {
     let (typ, epoch) = (EpochType::V1, closed.to_owned());
     Epoch { typ, iss: issuer(), project: project(), at, epoch, first, last, root, counts }
 }
@@ -115,7 +115,7 @@ fn commitment() -> Commitment {
     "A".repeat(43).parse().expect("43 characters of base64url")
 }
 
-pub(super) fn decision(
+pub(crate) fn decision(
     action: u128,
     verdict: Verdict,
     numbers: Numbers,
@@ -164,7 +164,7 @@ pub(super) fn decision(
     }
 }
 
-pub(super) fn observation(action: u128, decision: Digest, at: Timestamp) -> Observation {
+pub(crate) fn observation(action: u128, decision: Digest, at: Timestamp) -> Observation {
     Observation {
         typ: ObservationType::V1,
         iss: issuer(),

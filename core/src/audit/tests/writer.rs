@@ -17,42 +17,42 @@ use crate::tree::Frontier;
 use serde::Serialize;
 use std::rc::Rc;
 
-pub(super) fn project() -> ProjectId {
+pub(crate) fn project() -> ProjectId {
     ProjectId::from_uuid(uuid::Uuid::from_u128(0x0192_0000_7000_8000_0000_0000_0000_0001))
 }
 
-pub(super) fn issuer() -> Issuer {
+pub(crate) fn issuer() -> Issuer {
     "https://gw.example/p/7-k3m9q2v8".parse().expect("good issuer")
 }
 
 /// 2026-11-30T23:59:00Z: a minute before midnight.
-pub(super) const START: i64 = 1_796_083_140_000;
+pub(crate) const START: i64 = 1_796_083_140_000;
 
 /// What decides, as the statements carry it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Numbers {
-    pub(super) control: u64,
-    pub(super) floor: u64,
-    pub(super) generation: u64,
+pub(crate) struct Numbers {
+    pub(crate) control: u64,
+    pub(crate) floor: u64,
+    pub(crate) generation: u64,
 }
 
-pub(super) struct Writer {
-    pub(super) ledger: Rc<SigningKey<Ledger>>,
-    pub(super) log: Rc<SigningKey<Log>>,
-    pub(super) decision: Rc<SigningKey<Decision>>,
-    pub(super) now: Timestamp,
-    pub(super) numbers: Numbers,
-    pub(super) policy: Digest,
+pub(crate) struct Writer {
+    pub(crate) ledger: Rc<SigningKey<Ledger>>,
+    pub(crate) log: Rc<SigningKey<Log>>,
+    pub(crate) decision: Rc<SigningKey<Decision>>,
+    pub(crate) now: Timestamp,
+    pub(crate) numbers: Numbers,
+    pub(crate) policy: Digest,
     frontier: Frontier,
     last_hash: Digest,
     first_of_day: u64,
     counts: Counts,
     waiting: Vec<Vec<u8>>,
-    pub(super) rows: Rows,
+    pub(crate) rows: Rows,
 }
 
 impl Writer {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let log = Rc::new(SigningKey::from_seed(&[2; 32]));
         let rows = Rows {
             log: log.public().clone(),
@@ -80,14 +80,14 @@ impl Writer {
     }
 
     /// Signs a statement that goes into the next commit.
-    pub(super) fn state<T: Serialize, P: KeyPurpose>(&mut self, statement: T, key: &SigningKey<P>) -> Digest {
+    pub(crate) fn state<T: Serialize, P: KeyPurpose>(&mut self, statement: T, key: &SigningKey<P>) -> Digest {
         let signed = Signed::sign(statement, key);
         self.waiting.push(signed.bytes().to_vec());
         signed.digest()
     }
 
     /// A key/v1 in a commit of its own or with others, and its row.
-    pub(super) fn key<S: KeyPurpose, P: KeyPurpose>(
+    pub(crate) fn key<S: KeyPurpose, P: KeyPurpose>(
         &mut self,
         event: KeyEvent,
         key: &SigningKey<S>,
@@ -117,7 +117,7 @@ impl Writer {
         self.state(said, by);
     }
 
-    pub(super) fn publish(&mut self, typ: PublishedType, text: &str) {
+    pub(crate) fn publish(&mut self, typ: PublishedType, text: &str) {
         self.numbers.control += 1;
         if typ == PublishedType::Registry {
             self.numbers.floor = self.numbers.control;
@@ -145,7 +145,7 @@ impl Writer {
     }
 
     /// The record transaction: number, hash, grow the tree, sign, move the head.
-    pub(super) fn commit(&mut self) {
+    pub(crate) fn commit(&mut self) {
         let bodies = std::mem::take(&mut self.waiting);
         let entries: Vec<(Entry, Vec<u8>, Projection)> =
             bodies.into_iter().map(|body| self.number(body)).collect();
@@ -174,7 +174,7 @@ impl Writer {
     }
 
     /// The first append of the next day closes the one before.
-    pub(super) fn tomorrow(&mut self) {
+    pub(crate) fn tomorrow(&mut self) {
         let (yesterday, first, last) = (self.now.epoch(), self.first_of_day, self.frontier.size() - 1);
         self.forget_yesterday();
         let counts = std::mem::take(&mut self.counts);
@@ -185,7 +185,7 @@ impl Writer {
     }
 
     /// A day passes and nobody closes it.
-    pub(super) fn forget_yesterday(&mut self) {
+    pub(crate) fn forget_yesterday(&mut self) {
         self.now = self.now.plus_millis(24 * 3600 * 1000);
     }
 
