@@ -3,12 +3,15 @@
 import asyncio
 import hashlib
 import hmac
+import os
+import tempfile
 import time
 import unittest
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
-from counterfoil_sdk.capability import CapabilityRefusal, Guard, MemoryStore, PostgresStore, RedisStore
+from counterfoil_sdk.capability import CapabilityRefusal, FileStore, Guard, MemoryStore, PostgresStore, RedisStore
 from counterfoil_sdk.execution import time_text
 from counterfoil_sdk.formats.canonical import canonical
 from counterfoil_sdk.formats.encoding import base64url, from_base64url
@@ -196,6 +199,16 @@ class Capabilities(unittest.IsolatedAsyncioTestCase):
         with warnings.catch_warnings(record=True, action="always") as said:
             MemoryStore()
         self.assertIn("replica", str(said[0].message))
+
+    async def test_a_folder_remembers_across_processes_and_forgets_what_no_clock_accepts(self):
+        folder, later = self.enterContext(tempfile.TemporaryDirectory()), time.time() + 60
+        self.assertIs(FileStore(folder).consume("a", "1", later), True)
+        self.assertIs(FileStore(folder).consume("a", "1", later), False)
+        self.assertIs(FileStore(folder).consume("b", "1", 1), True)
+        with ThreadPoolExecutor() as pool:
+            racing = list(pool.map(lambda _: FileStore(folder).consume("a", "2", later), range(40)))
+        self.assertEqual(sum(racing), 1)
+        self.assertEqual(len(os.listdir(folder)), 2, "what had ended was swept")
 
     async def test_a_slip_of_before_a_kill_is_refused(self):
         one = guard()

@@ -11,7 +11,7 @@ export { Guard, CAPABILITY, RECEIPT, callHash, type GuardOptions } from "./capab
 export { Admitted, EXECUTION, current } from "./capability/admitted.js";
 export { CapabilityRefusal, REFUSED, type RefusalCode } from "./capability/refusal.js";
 export {
-  POSTGRES_TABLE, memoryStore, postgresStore, prunePostgres, redisStore, type PostgresClient, type UsedStore,
+  POSTGRES_TABLE, fileStore, memoryStore, postgresStore, prunePostgres, redisStore, type PostgresClient, type UsedStore,
 } from "./capability/stores.js";
 export type { Claims } from "./capability/token.js";
 export type { KeySource } from "./capability/keys.js";

@@ -1,8 +1,11 @@
 // C1: no fresh capability, no execution. Every way to misuse one is refused with a reason of its own.
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
+import { mkdtempSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { Guard, memoryStore, postgresStore, redisStore } from "../dist/capability.js";
+import { Guard, fileStore, memoryStore, postgresStore, redisStore } from "../dist/capability.js";
 import { KeySet } from "../dist/verify.js";
 import { base64url } from "../dist/format/bytes.js";
 import { canonical } from "../dist/format/canonical.js";
@@ -141,6 +144,17 @@ test("the shared stores say yes once", async () => {
     assert.equal(await store.consume("a", "j", 1), true);
     assert.equal(await store.consume("a", "j", 1), false);
   }
+});
+
+test("a folder remembers across processes, and forgets what no clock accepts", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "counterfoil-used-"));
+  const later = Date.now() / 1000 + 60;
+  assert.equal(await fileStore(folder).consume("a", "1", later), true);
+  assert.equal(await fileStore(folder).consume("a", "1", later), false);
+  assert.equal(await fileStore(folder).consume("b", "1", 1), true);
+  const racing = await Promise.all(Array.from({ length: 40 }, () => fileStore(folder).consume("a", "2", later)));
+  assert.equal(racing.filter(Boolean).length, 1);
+  assert.equal(readdirSync(folder).length, 2, "what had ended was swept");
 });
 
 test("a slip of before a kill is refused", async () => {

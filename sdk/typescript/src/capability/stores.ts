@@ -5,6 +5,11 @@
  * store that is away, and then nothing runs. Insert before execute means at most once: a crash in between leaves a call that
  * did not run, never one that ran twice.
  */
+import { mkdirSync } from "node:fs";
+import { readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { sha256 } from "../format/bytes.js";
+
 export interface UsedStore {
   /** True if this `jti` had not been used. Remember it until `forgetAt`, in seconds since 1970. */
   consume(audience: string, jti: string, forgetAt: number): Promise<boolean>;
@@ -28,6 +33,40 @@ export function memoryStore(warn: (text: string) => void = console.warn): UsedSt
       return true;
     },
   };
+}
+
+/**
+ * A folder, for every process of one machine: what a stdio provider needs, since a gateway starts one child per agent and starts
+ * it again. A file that only one process can create is a slip that only one call can use.
+ */
+export function fileStore(folder: string): UsedStore {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  let sweptAt = 0;
+  return {
+    async consume(audience, jti, forgetAt) {
+      const now = Date.now() / 1000;
+      if (now - sweptAt > 60) {
+        sweptAt = now;
+        await sweep(folder, now);
+      }
+      try {
+        await writeFile(join(folder, sha256(audience, " ", jti).toString("hex")), String(forgetAt), { flag: "wx" });
+        return true;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+        throw error;
+      }
+    },
+  };
+}
+
+async function sweep(folder: string, now: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    // Another process may have swept it first. A file that is still empty was made this moment.
+    const forgetAt = Number((await readFile(path, "utf8").catch(() => "")) || Number.POSITIVE_INFINITY);
+    if (forgetAt < now) await rm(path, { force: true });
+  }
 }
 
 /** What `pg`'s Pool and Client have. Pass the client of the effect's own transaction, and both stand or fall together. */

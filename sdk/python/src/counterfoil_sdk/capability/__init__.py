@@ -12,6 +12,7 @@ from .guard import CAPABILITY, RECEIPT, Guard, call_hash
 from .refusal import REFUSED, CapabilityRefusal
 from .stores import (
     POSTGRES_TABLE,
+    FileStore,
     MemoryStore,
     PostgresStore,
     RedisStore,
@@ -21,6 +22,6 @@ from .stores import (
 from .token import Claims
 
 __all__ = [
-    "CAPABILITY", "EXECUTION", "POSTGRES_TABLE", "RECEIPT", "REFUSED", "Admitted", "CapabilityRefusal", "Claims", "Guard",
-    "MemoryStore", "PostgresStore", "RedisStore", "UsedStore", "call_hash", "current", "prune_postgres",
+    "CAPABILITY", "EXECUTION", "POSTGRES_TABLE", "RECEIPT", "REFUSED", "Admitted", "CapabilityRefusal", "Claims", "FileStore",
+    "Guard", "MemoryStore", "PostgresStore", "RedisStore", "UsedStore", "call_hash", "current", "prune_postgres",
 ]  # fmt: skip

@@ -7,11 +7,15 @@ did not run, never one that ran twice.
 
 import inspect
 import math
+import os
 import threading
 import time
 import warnings
 from collections.abc import Awaitable
+from pathlib import Path
 from typing import Any, Protocol
+
+from ..formats.encoding import sha256
 
 
 class UsedStore(Protocol):
@@ -38,6 +42,41 @@ class MemoryStore:
                 return False
             self._used[audience, jti] = forget_at
             return True
+
+
+class FileStore:
+    """A folder, for every process of one machine: what a stdio provider needs.
+
+    A gateway starts one child per agent and starts it again. A file that only one process can create is a slip that only one
+    call can use.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._folder = Path(folder)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._swept_at = 0.0
+
+    def consume(self, audience: str, jti: str, forget_at: float) -> bool:
+        now = time.time()
+        if now - self._swept_at > 60:
+            self._swept_at = now
+            self._sweep(now)
+        try:
+            with open(self._folder / sha256(f"{audience} {jti}".encode()).hex(), "x") as file:
+                file.write(str(forget_at))
+        except FileExistsError:
+            return False
+        return True
+
+    def _sweep(self, now: float) -> None:
+        for path in self._folder.iterdir():
+            # Another process may have swept it first. A file that is still empty was made this moment.
+            try:
+                text = path.read_text()
+            except FileNotFoundError:
+                continue
+            if text and float(text) < now:
+                path.unlink(missing_ok=True)
 
 
 POSTGRES_TABLE = """create table if not exists counterfoil_used (

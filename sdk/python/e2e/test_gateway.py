@@ -1,0 +1,106 @@
+"""C1, P3, P7: a real gateway, and the example provider behind it."""
+
+import asyncio
+import json
+import os
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.request
+
+from counterfoil_sdk.execution import SigningKey
+from counterfoil_sdk.formats.envelope import holds_under
+from counterfoil_sdk.receipts import ReceiptStore
+from counterfoil_sdk.verify import KeySet, verify_receipt
+
+from .deployment import PROVIDER, Deployment
+
+SEED = "21" * 32
+ARGS = {"path": "/notes/a.txt", "text": '{"a": 1}'}
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "e2e", "version": "1"}}
+
+
+class RealGateway(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.world = Deployment(SEED)
+        cls.addClassCleanup(cls.world.stop)
+        cls.session = None
+        cls.ask(0, "initialize", HELLO)
+
+    @classmethod
+    def get(cls, address):
+        request = urllib.request.Request(address, headers={"authorization": f"Bearer {cls.world.api_key}"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.read()
+
+    @classmethod
+    def ask(cls, number, method, params):
+        headers = {
+            "authorization": f"Bearer {cls.world.api_key}", "content-type": "application/json",
+            "accept": "application/json, text/event-stream", **({"mcp-session-id": cls.session} if cls.session else {}),
+        }  # fmt: skip
+        body = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+        request = urllib.request.Request(f"{cls.world.gateway}/mcp/notes", body, headers)
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            cls.session = cls.session or answer.headers.get("mcp-session-id")
+            text = answer.read().decode()
+        data = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: {")]
+        return json.loads(data[0] if data else text)
+
+    def around(self, message):
+        """The provider without the gateway, as somebody who goes around it would start it."""
+        env = {**os.environ, **self.world.env}
+        hello = {"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": HELLO}
+        lines = [hello, {"jsonrpc": "2.0", "method": "notifications/initialized"}, message]
+        with subprocess.Popen(PROVIDER, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+            child.stdin.write("".join(json.dumps(line) + "\n" for line in lines).encode())
+            child.stdin.flush()
+            answers = (json.loads(line) for line in child.stdout)
+            answer = next(answer for answer in answers if answer.get("id") == message["id"])
+            child.terminate()
+        return answer
+
+    def observation_after(self, seq, pinned):
+        for _ in range(50):
+            time.sleep(0.1)
+            try:
+                return verify_receipt(self.get(f"{self.world.evidence}/v1/receipts/{seq + 1}"), pinned).payload
+            except urllib.error.HTTPError as error:
+                error.close()
+        self.fail("no observation")
+
+    def test_1_the_real_gateways_capability_is_accepted_and_both_halves_match(self):
+        params = {"name": "note_write", "arguments": ARGS, "_meta": {"dev.counterfoil/want": "full"}}
+        result = self.ask(1, "tools/call", params)["result"]
+        self.assertEqual(result["content"][0]["text"], "wrote /notes/a.txt")
+        (note,) = self.world.lines("notes.jsonl")
+        action = note.pop("action")
+        self.assertEqual(note, {**ARGS, "copies": 1})
+
+        pinned = KeySet.parse(self.get(f"{self.world.evidence}{self.world.page}/jwks.json"))
+        store = ReceiptStore(self.enterContext(tempfile.TemporaryDirectory()), pinned)
+        decision = store.keep(json.dumps(result["_meta"]["dev.counterfoil/receipt"]["receipt"]))
+        (statement,) = self.world.lines("executions.jsonl")
+        said = statement["payload"]
+        self.assertTrue(holds_under(statement, SigningKey.from_text(SEED).public_key))
+        self.assertEqual(action, decision.payload["action"])
+        self.assertEqual((said["decision"], said["capability"]), (decision.digest, decision.payload["capability"]))
+        self.assertEqual(said["args"], decision.payload["args"], "both sides commit to the arguments alike")
+
+        observation = self.observation_after(decision.entry["seq"], pinned)
+        self.assertEqual((observation["status"], observation["result"]), ("returned", said["result"]), "and to the result")
+        checked = asyncio.run(store.check(f"{self.world.evidence}{self.world.page}"))
+        self.assertEqual((checked.found, checked.alarm), (1, None))
+
+    def test_2_a_replay_and_a_call_around_the_gateway_are_refused(self):
+        asked = next(line for line in self.world.lines("asked.jsonl") if line["method"] == "tools/call")
+        self.assertEqual(self.around(asked)["error"]["data"]["reason"], "capability_used")
+        direct = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "note_write", "arguments": ARGS}}
+        self.assertEqual(self.around(direct)["error"]["data"]["reason"], "capability_missing")
+        self.assertEqual(len(self.world.lines("notes.jsonl")), 1)
+
+    def test_3_what_the_rules_do_not_allow_never_reaches_the_provider(self):
+        self.ask(2, "tools/call", {"name": "note_write", "arguments": {"path": "/elsewhere/a.txt", "text": "x"}})
+        self.assertEqual(len(self.world.lines("notes.jsonl")), 1)

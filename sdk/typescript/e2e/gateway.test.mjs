@@ -1,0 +1,91 @@
+// C1, P3, P7: a real gateway, and the example provider behind it.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { after, before, test } from "node:test";
+import { createInterface } from "node:readline";
+import { PublicKey, KeySet, verifyReceipt } from "counterfoil-sdk/verify";
+import { ReceiptStore } from "counterfoil-sdk/receipts";
+import { SigningKey } from "counterfoil-sdk/execution";
+import { holdsUnder } from "../dist/format/envelope.js";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PROVIDER, deploy } from "./deployment.mjs";
+
+const SEED = "21".repeat(32);
+const ARGS = { path: "/notes/a.txt", text: '{"a": 1}' };
+let world, session;
+
+async function ask(id, method, params) {
+  const answer = await fetch(`${world.gateway}/mcp/notes`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${world.api_key}`, "content-type": "application/json", accept: "application/json, text/event-stream",
+      ...(session ? { "mcp-session-id": session } : {}),
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
+  });
+  session ??= answer.headers.get("mcp-session-id");
+  const text = await answer.text();
+  return text === "" ? null : JSON.parse(text.match(/^data: (.+)$/m)?.[1] ?? text);
+}
+
+const receiptOf = async (seq) => (await fetch(`${world.evidence}/v1/receipts/${seq}`, { headers: { authorization: `Bearer ${world.api_key}` } })).text();
+
+/** The provider without the gateway, as somebody who goes around it would start it. */
+async function around(message) {
+  const child = spawn(PROVIDER[0], PROVIDER.slice(1), { env: { ...process.env, ...world.env }, stdio: ["pipe", "pipe", "inherit"] });
+  child.stdin.write(`${JSON.stringify(message)}\n`);
+  for await (const line of createInterface({ input: child.stdout })) {
+    child.kill();
+    return JSON.parse(line);
+  }
+}
+
+before(async () => {
+  world = await deploy(SEED);
+  await ask(0, "initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "e2e", version: "1" } });
+});
+after(() => world?.stop());
+
+test("the real gateway's capability is accepted, and both halves of the receipt match", async () => {
+  const { result } = await ask(1, "tools/call", { name: "note_write", arguments: ARGS, _meta: { "dev.counterfoil/want": "full" } });
+  assert.equal(result.content[0].text, "wrote /notes/a.txt");
+  const { action, ...note } = world.lines("notes.jsonl")[0];
+  assert.deepEqual(note, { ...ARGS, copies: 1 });
+
+  const pinned = KeySet.parse(await (await fetch(`${world.evidence}${world.page}/jwks.json`)).text());
+  const store = new ReceiptStore(mkdtempSync(join(tmpdir(), "counterfoil-kept-")), pinned);
+  const decision = store.keep(JSON.stringify(result._meta["dev.counterfoil/receipt"].receipt));
+  const [statement] = world.lines("executions.jsonl");
+  assert.ok(holdsUnder(statement, PublicKey.parse(SigningKey.fromText(SEED).publicKey.x)));
+  assert.equal(action, decision.payload.action);
+  assert.equal(statement.payload.decision, decision.digest);
+  assert.equal(statement.payload.capability, decision.payload.capability);
+  assert.equal(statement.payload.args, decision.payload.args, "both sides commit to the arguments alike");
+
+  let observation;
+  for (let at = 0; at < 50 && !observation; at += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const text = await receiptOf(decision.entry.seq + 1);
+    if (text.includes("observation/v1")) observation = verifyReceipt(text, pinned).payload;
+  }
+  assert.equal(observation.status, "returned");
+  assert.equal(observation.result, statement.payload.result, "both sides commit to the result alike");
+  const checked = await store.check(`${world.evidence}${world.page}`);
+  assert.deepEqual([checked.found, checked.alarm], [1, null]);
+});
+
+test("a replay and a call around the gateway are refused", async () => {
+  const calls = () => world.lines("asked.jsonl").filter(({ method }) => method === "tools/call");
+  const replayed = await around(calls()[0]);
+  assert.equal(replayed.error.data.reason, "capability_used");
+  const direct = await around({ jsonrpc: "2.0", id: 9, method: "tools/call", params: { name: "note_write", arguments: ARGS } });
+  assert.equal(direct.error.data.reason, "capability_missing");
+  assert.equal(world.lines("notes.jsonl").length, 1);
+});
+
+test("what the rules do not allow never reaches the provider", async () => {
+  await ask(2, "tools/call", { name: "note_write", arguments: { path: "/elsewhere/a.txt", text: "x" } });
+  assert.equal(world.lines("notes.jsonl").length, 1);
+});
