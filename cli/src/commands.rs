@@ -5,6 +5,7 @@ mod demo_provider;
 mod dev;
 mod export;
 mod fsck;
+mod health;
 mod import;
 mod init;
 mod keys;
@@ -54,6 +55,9 @@ enum Command {
     /// Copy a project's record to keep it
     #[command(subcommand)]
     Export(export::Command),
+    /// Ask a service whether it is ready: exit 0 or 1, for health checks
+    #[command(hide = true)]
+    Health(health::Arguments),
     /// The provider of the demo
     #[command(hide = true)]
     DemoProvider(demo_provider::Arguments),
@@ -74,6 +78,7 @@ impl Program {
             Command::Registry(command) => registry::run(command).await,
             Command::Fsck(arguments) => fsck::run(arguments).await,
             Command::Export(command) => done(export::run(command).await),
+            Command::Health(arguments) => health::run(arguments).await,
             Command::DemoProvider(arguments) => done(demo_provider::run(arguments).await),
         }
     }

@@ -1,17 +1,23 @@
 //! `counterfoil init`: makes a deployment in a folder and shows its API key once.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use counterfoil_core::issuer::Host;
+use counterfoil_evidence::config::Config;
+use counterfoil_evidence::setup::{self, Setup};
 use counterfoil_jwks::Mode;
 use serde_json::json;
 
+use crate::clock;
 use crate::deployment::Folder;
 use crate::deployment::database::{Database, NAME};
-use crate::deployment::founding::{Founded, Wish, found};
-use crate::deployment::ports::PortArguments;
-use crate::deployment::project::DatabaseKind;
+use crate::deployment::founding::{FirstKey, Founded, Wish, found};
+use crate::deployment::ports::{PortArguments, Ports};
+use crate::deployment::project::{DatabaseKind, ProjectRecord};
 use crate::deployment::providers::ProviderPlans;
+use crate::deployment::publishing::{pin_unpinned, publish_changed};
+use crate::deployment::source::Source;
 use crate::deployment::standing::write_gateway_config;
 
 #[derive(clap::Args)]
@@ -49,6 +55,22 @@ pub struct Arguments {
     #[arg(long, requires = "database")]
     database_password_file: Option<PathBuf>,
 
+    /// Make no API key: `counterfoil keys new` makes it later, where nothing keeps what is printed
+    #[arg(long)]
+    no_key: bool,
+
+    /// When the folder holds a deployment already, only bring its database up to date
+    #[arg(long)]
+    keep: bool,
+
+    /// With the demo's provider, registry and rules
+    #[arg(long)]
+    demo: bool,
+
+    /// Where agents and readers reach the two services; what the services say to each other stays on 127.0.0.1
+    #[arg(long, default_value = "127.0.0.1")]
+    listen: IpAddr,
+
     /// Print one JSON document instead of lines
     #[arg(long)]
     json: bool,
@@ -59,6 +81,11 @@ pub struct Arguments {
 
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let folder = Folder::open(&arguments.dir)?;
+    if arguments.keep && ProjectRecord::find(&folder)?.is_some() {
+        setup::migrate(&Config::from_file(&folder.evidence_config())?).await?;
+        println!("kept       {}", folder.path().display());
+        return Ok(());
+    }
     let (kind, database) = match &arguments.database {
         Some(url) => {
             let password = arguments.database_password_file.as_deref();
@@ -66,7 +93,7 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
         }
         None => (DatabaseKind::Managed, Database::managed(&folder)?),
     };
-    let ports = arguments.ports.settle()?;
+    let ports = arguments.ports.settle()?.reached_at(arguments.listen);
     let host = arguments.host.to_string();
     let wish = Wish {
         host: &host,
@@ -74,9 +101,14 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
         project: &arguments.project,
         agent: &arguments.agent,
         database: kind,
+        first_key: if arguments.no_key { FirstKey::Later } else { FirstKey::Made },
     };
     let founded = found(&folder, &wish, &database, &ports).await?;
-    write_gateway_config(&folder, &founded.record, arguments.mode, &ports, &ProviderPlans::new())?;
+    let providers = match arguments.demo {
+        true => demo(&folder, &founded.record, &ports).await?,
+        false => ProviderPlans::new(),
+    };
+    write_gateway_config(&folder, &founded.record, arguments.mode, &ports, &providers)?;
 
     if arguments.json {
         println!("{:#}", report(&founded, &folder));
@@ -86,12 +118,23 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Pins and publishes the demo's registry and rules.
+async fn demo(folder: &Folder, record: &ProjectRecord, ports: &Ports) -> anyhow::Result<ProviderPlans> {
+    let source = Source::Demo;
+    source.prepare(folder, clock::now())?;
+    let providers = source.providers(folder, record, ports)?;
+    pin_unpinned(&folder.registry(), &providers).await?;
+    let setup = Setup::open(&Config::from_file(&folder.evidence_config())?).await?;
+    publish_changed(&folder.registry(), &folder.rules(), record.id, None, &setup).await?;
+    Ok(providers)
+}
+
 fn report(founded: &Founded, folder: &Folder) -> serde_json::Value {
     json!({
         "project": founded.record.id,
         "issuer": founded.record.issuer,
         "agent": founded.record.agent,
-        "api_key": founded.api_key.as_str(),
+        "api_key": founded.api_key.as_ref().map(|key| key.as_str()),
         "evidence_config": folder.evidence_config(),
         "gateway_config": folder.gateway_config(),
         "disclosure_key": folder.disclosure_key(),
@@ -102,7 +145,10 @@ fn print_lines(founded: &Founded, folder: &Folder) {
     let record = &founded.record;
     println!("project    {} ({})", record.issuer, record.id);
     println!("agent      {} ({})", record.agent_name, record.agent);
-    println!("API key    {} (shown this once)", founded.api_key.as_str());
+    match &founded.api_key {
+        Some(key) => println!("API key    {} (shown this once)", key.as_str()),
+        None => println!("API key    none yet: counterfoil keys new --dir {}", folder.path().display()),
+    }
     println!(
         "disclosure {} is yours alone: what it opens, nobody else can",
         folder.disclosure_key().display()

@@ -33,13 +33,22 @@ pub struct Wish<'a> {
     pub project: &'a str,
     pub agent: &'a str,
     pub database: DatabaseKind,
+    pub first_key: FirstKey,
+}
+
+/// Whether the first agent gets its API key at once.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum FirstKey {
+    Made,
+    /// Where standard output is kept as a log; `counterfoil keys new` makes it.
+    Later,
 }
 
 /// A new deployment, with the one thing that nobody can look up again.
 pub struct Founded {
     pub record: ProjectRecord,
-    /// The API key of the project's first agent.
-    pub api_key: Zeroizing<String>,
+    /// The API key of the project's first agent, unless it is made later.
+    pub api_key: Option<Zeroizing<String>>,
 }
 
 pub async fn found(
@@ -62,7 +71,13 @@ pub async fn found(
     introduce_gateway_keys(folder, wish.mode, &project, &setup).await?;
 
     let agent = chance::agent_id();
-    let api_key = setup.create_api_key(project.id, agent, None).await?;
+    let api_key = match wish.first_key {
+        FirstKey::Made => {
+            let made = setup.create_api_key(project.id, agent, None).await?;
+            Some(Zeroizing::new(made.secret.reveal().to_owned()))
+        }
+        FirstKey::Later => None,
+    };
     let record = ProjectRecord {
         id: project.id,
         issuer: project.issuer.clone(),
@@ -72,7 +87,7 @@ pub async fn found(
         database: wish.database,
     };
     record.write(folder)?;
-    Ok(Founded { record, api_key: Zeroizing::new(api_key.secret.reveal().to_owned()) })
+    Ok(Founded { record, api_key })
 }
 
 /// The gateway's store, opened with its own key-encryption key.

@@ -1,6 +1,6 @@
 //! The three listeners of a deployment on one machine.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
 /// 0 means any port that is free.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -55,15 +55,29 @@ fn held(port: u16) -> Result<(TcpListener, SocketAddr), PortTaken> {
 }
 
 impl Ports {
+    /// Agents and readers come from elsewhere; the internal listener stays on this machine.
+    pub fn reached_at(self, address: IpAddr) -> Self {
+        let at = |listener: SocketAddr| SocketAddr::new(address, listener.port());
+        Self { gateway: at(self.gateway), evidence: at(self.evidence), ..self }
+    }
+
     pub fn gateway_url(&self) -> String {
-        format!("http://{}", self.gateway)
+        format!("http://{}", from_here(self.gateway))
     }
 
     pub fn evidence_url(&self) -> String {
-        format!("http://{}", self.evidence)
+        format!("http://{}", from_here(self.evidence))
     }
 
     pub fn internal_url(&self) -> String {
         format!("http://{}", self.internal)
+    }
+}
+
+/// Every address of this machine is no address to connect to.
+fn from_here(listener: SocketAddr) -> SocketAddr {
+    match listener.ip().is_unspecified() {
+        true => SocketAddr::new(Ipv4Addr::LOCALHOST.into(), listener.port()),
+        false => listener,
     }
 }

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use super::Folder;
 use super::config;
 use super::database::Database;
-use super::founding::{Founded, Wish, evidence_store, found};
+use super::founding::{FirstKey, Founded, Wish, evidence_store, found};
 use super::ports::Ports;
 use super::project::{DatabaseKind, ProjectRecord};
 use super::providers::ProviderPlans;
@@ -46,7 +46,7 @@ impl Standing {
             Some(record) => (again(record, folder, &database, &ports).await?, None),
             None => {
                 let Founded { record, api_key } = first(folder, source, &database, &ports).await?;
-                (record, Some(api_key))
+                (record, api_key)
             }
         };
 
@@ -95,6 +95,7 @@ async fn first(
         project: source.project(),
         agent: source.agent(),
         database: DatabaseKind::Managed,
+        first_key: FirstKey::Made,
     };
     found(folder, &wish, database, ports).await
 }
