@@ -46,9 +46,15 @@ impl Database {
         Ok(database)
     }
 
-    /// For everything that writes.
+    /// For everything that writes. Never a connection that is older than the newest change of line.
     pub async fn app(&self) -> Result<Client, DatabaseError> {
-        Ok(Client(self.app.get().await?))
+        loop {
+            let found = self.app.get().await?;
+            if self.sessions.is_current(Object::metrics(&found).created) {
+                return Ok(Client(found));
+            }
+            drop(Object::take(found));
+        }
     }
 
     /// For pages.
@@ -101,9 +107,9 @@ fn pool(
     // A request waits for a connection no longer than its gateway waits for the request.
     builder = builder.wait_timeout(Some(WAIT)).create_timeout(Some(WAIT)).recycle_timeout(Some(WAIT));
     if let Some(sessions) = watched {
-        builder = builder.post_create(Hook::async_fn(move |client, _| {
-            let sessions = sessions.clone();
-            Box::pin(async move { sessions.greet(client).await })
+        builder = builder.post_create(Hook::async_fn(move |client, metrics| {
+            let (sessions, created) = (sessions.clone(), metrics.created);
+            Box::pin(async move { sessions.greet(client, created).await })
         }));
     }
     builder.build().map_err(|error| DatabaseError::Configuration(error.to_string()))

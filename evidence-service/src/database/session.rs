@@ -5,6 +5,7 @@
 //! ledger proves every head it remembers against the new line before its first write there.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use deadpool_postgres::{ClientWrapper, HookError};
 
@@ -14,17 +15,24 @@ use super::store;
 pub(crate) struct Sessions(Arc<Mutex<Option<Line>>>);
 
 /// One line of history of one cluster.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Line {
     system: i64,
     timeline: String,
     number: u64,
+    /// When the connection that found it was made: an older one may still talk to another line.
+    since: Instant,
 }
 
 impl Line {
     /// Counts changes seen by this process, from 1.
     pub(crate) fn number(&self) -> u64 {
         self.number
+    }
+
+    #[cfg(test)]
+    pub(crate) fn numbered(number: u64) -> Self {
+        Self { system: 1, timeline: "00000001".to_owned(), number, since: Instant::now() }
     }
 }
 
@@ -34,7 +42,12 @@ impl Sessions {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) async fn greet(&self, client: &mut ClientWrapper) -> Result<(), HookError> {
+    /// Whether a connection made then talks to the newest line.
+    pub(super) fn is_current(&self, created: Instant) -> bool {
+        self.line().is_none_or(|line| created >= line.since)
+    }
+
+    pub(super) async fn greet(&self, client: &mut ClientWrapper, created: Instant) -> Result<(), HookError> {
         let row = client.query_one(store::IDENTITY.text(), &[]).await.map_err(HookError::Backend)?;
         let system: i64 = row.try_get(0).map_err(HookError::Backend)?;
         let timeline: String = row.try_get(1).map_err(HookError::Backend)?;
@@ -43,7 +56,7 @@ impl Sessions {
         if !known {
             let number = line.as_ref().map_or(1, |line| line.number + 1);
             tracing::info!(system, timeline, number, "database line");
-            *line = Some(Line { system, timeline, number });
+            *line = Some(Line { system, timeline, number, since: created });
         }
         Ok(())
     }

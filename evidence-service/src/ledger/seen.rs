@@ -143,3 +143,6 @@ impl State {
         self.heads.iter().map(|(project, known)| (*project, known.size, known.root)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 mod answers;
 mod audit;
+mod boot;
 mod concurrency;
 mod crash;
 mod deployment;

@@ -170,15 +170,3 @@ async fn the_sweeper_empties_a_body_only_under_a_tombstone() {
         .expect_err("an older tombstone");
     client.batch_execute("rollback").await.expect("rolled back");
 }
-
-/// E5: at boot the service refuses to run as an owner.
-#[tokio::test(flavor = "multi_thread")]
-async fn the_service_refuses_to_run_as_a_role_that_owns_or_rules() {
-    let deployment = Deployment::new().await;
-    for role in ["counterfoil_migrator", "postgres"] {
-        let mut config = deployment.config.clone();
-        config.database.app_user = role.to_owned();
-        let Err(refused) = counterfoil_evidence::bind(config).await else { panic!("{role} was accepted") };
-        assert!(refused.to_string().contains(role), "{refused}");
-    }
-}
