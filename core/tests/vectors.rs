@@ -3,7 +3,9 @@
 
 mod vectors {
     pub mod bytes;
+    pub mod executions;
     pub mod log;
+    pub mod packages;
     pub mod receipts;
     pub mod reconciliation;
     pub mod vocabulary;
@@ -28,6 +30,8 @@ const FOLDERS: &[(&str, Runner)] = &[
     ("key-sets", vectors::receipts::key_set),
     ("receipts", vectors::receipts::good),
     ("malformed-receipts", vectors::receipts::malformed),
+    ("executions", vectors::executions::execution),
+    ("packages", vectors::packages::package),
     ("reconciliation", vectors::reconciliation::situation),
 ];
 

@@ -245,8 +245,13 @@ impl<'a> Chain<'a> {
         }
     }
 
+    /// A statement beside no entry: entries are missing, or the statement is too many.
     pub(super) fn surplus_line(&self) -> Verdict {
-        Verdict::Broken(format!("statements.jsonl goes on after entry {}", self.frontier.size()))
+        let size = self.frontier.size();
+        if size < self.base.end.size {
+            return Verdict::Incomplete(format!("entries.bin ends before entry {size}"));
+        }
+        Verdict::Broken(format!("statements.jsonl goes on where entry {size} would stand"))
     }
 
     /// After the last entry.

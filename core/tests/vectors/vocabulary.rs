@@ -4,7 +4,7 @@ use crate::docs;
 use counterfoil_core::entry::Kind;
 use counterfoil_core::statement::{
     Basis, DataClass, Destination, Environment, FindingCode, JsonType, KeyEvent, Magnitude, Mark,
-    ObservationReason, ObservationStatus, Operation, Reason, Removal, Reversibility, Share, Source,
+    ObservationReason, ObservationStatus, Operation, Outcome, Reason, Removal, Reversibility, Share, Source,
     Statement, StatementError, Verb, Verdict,
 };
 use serde_json::{Value, json};
@@ -35,6 +35,7 @@ fn the_published_table_has_the_words_of_the_code() {
         ("status", words(ObservationStatus::ALL)),
         ("not_sent", words(ObservationReason::ALL)),
         ("event", words(KeyEvent::ALL)),
+        ("outcome", words(Outcome::ALL)),
         ("share", words(Share::ALL)),
         ("basis", words(Basis::ALL)),
         ("removal", words(Removal::ALL)),

@@ -4,7 +4,7 @@ Standalone: it shares no code with the Rust crates, so it is a second opinion ab
 deterministic: run it twice and nothing changes.
 """
 import json, pathlib
-import ledger, others, policy, receipts, reconciliation
+import executions, ledger, others, packages, policy, receipts, reconciliation
 from example import JWKS, KEYS, std64
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
@@ -57,6 +57,8 @@ def main():
     folder("malformed-receipts", malformed())
     folder("policy", policy.cases())
     folder("reconciliation", reconciliation.cases())
+    folder("executions", executions.cases())
+    folder("packages", packages.cases())
 
 
 if __name__ == "__main__":
