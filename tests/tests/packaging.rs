@@ -22,3 +22,8 @@ fn holds(script: &str) {
 fn the_commands_users_and_environment_of_the_compose_file_run() {
     holds("compose_runs.py");
 }
+
+#[test]
+fn both_packages_work_from_the_packed_file() {
+    holds("packages.py");
+}
