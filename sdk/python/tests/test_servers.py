@@ -51,6 +51,11 @@ def furnished(server, ran):
         return {"depth": depth}
 
     @server.tool()
+    async def waits(path: str, ratio: float) -> str:
+        await anyio.sleep(5)
+        return "late"
+
+    @server.tool()
     def fails(path: str, ratio: float) -> str:
         raise RuntimeError("broken")
 
@@ -107,7 +112,7 @@ class Servers(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.ran, [(ARGS["path"], 7, ACTION)])
         self.demand_execution(await ask(2, "tools/call", call("fails", ARGS, slip("fails"))), "fails", "FAILED")
         self.demand_execution(await ask("three", "tools/call", call("large", ARGS, slip("large"))), "large", "EXECUTED")
-        self.assertEqual(len((await ask(4, "tools/list", {}))["result"]["tools"]), 3)
+        self.assertEqual(len((await ask(4, "tools/list", {}))["result"]["tools"]), 4)
 
         self.ran.clear()
         refused = {
@@ -135,6 +140,39 @@ class Servers(unittest.IsolatedAsyncioTestCase):
         protect(server, guard())
         async with server._lifespan_manager():
             await self.speak(server._mcp_server, self.conversation)
+
+    async def test_a_cancelled_call_leaves_a_statement_that_it_was_abandoned(self):
+        signed = []
+        server = furnished(MCPServer("notes"), [])
+        protect(server, guard(on_execution=lambda statement: signed.append(statement["payload"]["outcome"])))
+
+        async def conversation(ask, send):
+            await send(request(1, "tools/call", call("waits", ARGS, slip("waits"))))
+            await ask(2, "ping", {})
+            await anyio.sleep(0.1)
+            await send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+            await ask(3, "ping", {})
+            await anyio.sleep(0.1)
+
+        await self.speak(server._lowlevel_server, conversation)
+        self.assertEqual(signed, ["ABANDONED"])
+
+    async def test_an_answer_leaves_although_nobody_could_sign_for_it(self):
+        class Away:
+            kid = EXECUTION_KEY.kid
+
+            def sign(self, _):
+                raise ConnectionError("the key service is away")
+
+        server = furnished(MCPServer("notes"), [])
+        protect(server, guard(signer=Away()))
+
+        async def conversation(ask, _):
+            with self.assertWarnsRegex(UserWarning, "could not be signed: the key service is away"):
+                answer = await ask(1, "tools/call", call("plain", ARGS, slip("plain")))
+            self.assertEqual(answer["result"]["structuredContent"], {"depth": 7})
+
+        await self.speak(server._lowlevel_server, conversation)
 
     async def test_a_server_without_a_chain_is_not_protected_silently(self):
         with self.assertRaises(TypeError):

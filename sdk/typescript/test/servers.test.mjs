@@ -6,6 +6,8 @@ import { test } from "node:test";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import { McpServer as McpServerOfTwo, createMcpHandler } from "@modelcontextprotocol/server";
+import { StdioServerTransport as StdioOfTwo, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
 import { Guard, current, memoryStore } from "../dist/capability.js";
 import { fromBase64url } from "../dist/format/bytes.js";
@@ -24,15 +26,16 @@ const guard = (more = {}) => new Guard({
 });
 
 let ran = [];
-function server() {
+function server(Server = McpServer, schema = (shape) => shape) {
   ran = [];
-  const made = new McpServer({ name: "notes", version: "1" });
+  const made = new Server({ name: "notes", version: "1" });
   const text = (value) => ({ content: [{ type: "text", text: value }] });
-  const input = { path: z.string(), depth: z.number().default(7) };
-  made.registerTool("plain", { inputSchema: input, outputSchema: { depth: z.number() } }, (args) => {
+  const input = schema({ path: z.string(), depth: z.number().default(7) });
+  made.registerTool("plain", { inputSchema: input, outputSchema: schema({ depth: z.number() }) }, (args) => {
     ran.push({ args, action: current()?.claims.txn });
     return { ...text("ok"), structuredContent: { depth: args.depth } };
   });
+  made.registerTool("waits", { inputSchema: input }, () => new Promise((resolve) => setTimeout(() => resolve(text("late")), 200)));
   made.registerTool("fails", { inputSchema: input }, () => { throw new Error("broken"); });
   made.registerTool("large", { inputSchema: input }, () => text("x".repeat(1_100_000)));
   made.registerTool("binary", { inputSchema: input }, () => ({ content: [{ type: "image", data: "AAEC", mimeType: "image/png" }] }));
@@ -49,7 +52,7 @@ const HELLO = {
 };
 
 function demandExecution(answer, tool, outcome, args = ARGS) {
-  const { _meta, ...result } = answer.result;
+  const { _meta, resultType, ...result } = answer.result;
   const statement = _meta["dev.counterfoil/execution"];
   assert.ok(holdsUnder(statement, EXECUTION_KEY.publicKey));
   const seed = fromBase64url("EIiJJtA4kt3i9xxgGwUUaA");
@@ -60,12 +63,24 @@ function demandExecution(answer, tool, outcome, args = ARGS) {
   assert.equal(payload.result, commit(seed, "result", boundValue(JSON.stringify(result))));
 }
 
+/** The lines of the SDK that a provider may stand on. */
+const LINES = {
+  "1.x": async (stdin, stdout, more) => {
+    const made = server(McpServer, (shape) => shape);
+    await made.connect(guarded(new StdioServerTransport(stdin, stdout), guard(more)));
+    return () => made.close();
+  },
+  "2.x": async (stdin, stdout, more) => {
+    const transport = guarded(new StdioOfTwo(stdin, stdout), guard(more));
+    const served = serveStdio(() => server(McpServerOfTwo, z.object), { transport });
+    return () => served.close();
+  },
+};
+
 /** Speaks to a server over streams, as a gateway over a pipe. */
-async function piped(theirs) {
+async function piped(line, more = {}) {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
-  const transport = guarded(new StdioServerTransport(stdin, stdout), theirs);
-  const made = server();
-  await made.connect(transport);
+  const close = await LINES[line](stdin, stdout, more);
   const waiting = new Map();
   let rest = "";
   stdout.on("data", (chunk) => {
@@ -79,23 +94,23 @@ async function piped(theirs) {
   });
   await ask(HELLO);
   stdin.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
-  return { ask, write: (text) => stdin.write(text), close: () => made.close() };
+  return { ask, write: (text) => stdin.write(text), close };
 }
 
-test("an MCP server behind the guard runs what was admitted and signs it", async () => {
-  const { ask, close } = await piped(guard());
+for (const line of Object.keys(LINES)) test(`an MCP server (SDK ${line}) behind the guard runs what was admitted and signs it`, async () => {
+  const { ask, close } = await piped(line);
   const answer = await ask(request(1, call("plain", ARGS, slip("plain"))));
   assert.deepEqual(ran, [{ args: { path: ARGS.path, depth: 7 }, action: "act_019355a0c1007000800000000000b001" }]);
   demandExecution(answer, "plain", "EXECUTED");
   demandExecution(await ask(request(2, call("fails", ARGS, slip("fails")))), "fails", "FAILED");
   demandExecution(await ask(request(3, call("large", ARGS, slip("large")))), "large", "EXECUTED");
   demandExecution(await ask(request("four", call("binary", ARGS, slip("binary")))), "binary", "EXECUTED");
-  assert.equal((await ask({ jsonrpc: "2.0", id: 5, method: "tools/list" })).result.tools.length, 4);
+  assert.equal((await ask({ jsonrpc: "2.0", id: 5, method: "tools/list" })).result.tools.length, 5);
   await close();
 });
 
-test("an MCP server behind the guard never sees what was refused", async () => {
-  const { ask, write, close } = await piped(guard());
+for (const line of Object.keys(LINES)) test(`an MCP server (SDK ${line}) behind the guard never sees what was refused`, async () => {
+  const { ask, write, close } = await piped(line);
   const used = call("plain", ARGS, slip("plain"));
   await ask(request(1, used));
   ran = [];
@@ -112,6 +127,43 @@ test("an MCP server behind the guard never sees what was refused", async () => {
   write(`${JSON.stringify({ jsonrpc: "2.0", method: "tools/call", params: call("plain", ARGS, slip("plain")) })}\n`);
   await ask({ jsonrpc: "2.0", id: 99, method: "ping" });
   assert.deepEqual(ran, []);
+  await close();
+});
+
+for (const line of Object.keys(LINES)) test(`a cancelled call (SDK ${line}) leaves a statement that it was abandoned`, async () => {
+  const signed = [];
+  const { ask, write, close } = await piped(line, { onExecution: (statement) => signed.push(statement.payload.outcome) });
+  const started = request(1, call("waits", ARGS, slip("waits")));
+  write(`${JSON.stringify(started)}\n`);
+  write(`${JSON.stringify({ ...started, params: call("plain", ARGS, slip("plain")) })}\n`);
+  await ask({ jsonrpc: "2.0", id: 2, method: "ping" });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  write('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n');
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.deepEqual(signed, ["ABANDONED"]);
+  assert.deepEqual(ran, [], "a call with the id of a running one is not run");
+  await close();
+});
+
+test("a guard that fails lets nothing through, and says so", async () => {
+  const { ask, close } = await piped("1.x", { onRefusal: () => { throw new Error("broken"); } });
+  assert.equal((await ask(request(1, call("plain", ARGS)))).error.code, -32603);
+  assert.deepEqual(ran, []);
+  await close();
+});
+
+test("an answer leaves although nobody could sign for it", async () => {
+  const warned = [];
+  const listen = (warning) => warned.push(warning.message);
+  process.on("warning", listen);
+  const away = { kid: EXECUTION_KEY.kid, sign: () => { throw new Error("the key service is away"); } };
+  const { ask, close } = await piped("1.x", { signer: away });
+  const answer = await ask(request(1, call("plain", ARGS, slip("plain"))));
+  assert.deepEqual(answer.result.structuredContent, { depth: 7 });
+  assert.equal(answer.result._meta, undefined);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.match(warned.join(), /could not be signed: the key service is away/);
+  process.off("warning", listen);
   await close();
 });
 
@@ -169,4 +221,19 @@ test("a fetch handler behind the guard", async () => {
   assert.equal((await post(request(2, used))).error.data.reason, "capability_used");
   assert.equal((await post(request(3, call("plain", ARGS)))).error.data.reason, "capability_missing");
   assert.equal(seen, 1);
+});
+
+test("the SDK's own fetch handler (2.x) behind the guard", async () => {
+  const handler = createMcpHandler(() => server(McpServerOfTwo, z.object));
+  const outer = guardedFetch((incoming) => handler.fetch(incoming), guard());
+  const post = async (body) => {
+    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+    const answer = await outer(new Request("http://127.0.0.1/mcp", { method: "POST", headers, body: JSON.stringify(body) }));
+    const text = await answer.text();
+    return JSON.parse(text.match(/^data: (.*)$/m)?.[1] ?? text);
+  };
+  const used = call("plain", ARGS, slip("plain"));
+  demandExecution(await post(request(1, used)), "plain", "EXECUTED");
+  assert.equal((await post(request(2, used))).error.data.reason, "capability_used");
+  await handler.close?.();
 });

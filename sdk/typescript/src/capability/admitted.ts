@@ -53,15 +53,24 @@ export class Admitted {
     return this.#sign("FAILED", null, errorCode.replace(/[^A-Za-z0-9_.-]/g, "_").slice(0, 64) || "error");
   }
 
+  /** Whoever asked went away; what became of the call is not known. */
+  async abandoned(): Promise<Envelope | null> {
+    return this.#sign("ABANDONED", null, null);
+  }
+
   async #sign(outcome: Outcome, resultText: string | null, errorCode: string | null): Promise<Envelope | null> {
     const { signer, project, provider, seen, onExecution } = this.options;
     if (!signer) return null;
     const { txn, dec, jti, os, call } = this.claims;
+    // The call was carried out: that nobody could sign for it is reported, and does not swallow its answer.
     const statement = await executionStatement({
       project, provider, tool: call.t, action: txn, decision: dec, capability: jti, seed: os, arguments: this.args,
       outcome, resultText, errorCode, startedAt: this.startedAt, executedAt: new Date(this.now()), seen: seen?.() ?? null,
-    }, signer);
-    onExecution?.(statement);
+    }, signer).catch((error: Error) => {
+      process.emitWarning(`counterfoil: an execution of ${call.t} could not be signed: ${error.message}`);
+      return null;
+    });
+    if (statement) onExecution?.(statement);
     return statement;
   }
 }

@@ -7,6 +7,9 @@
 import { digestOf } from "./bytes.js";
 import { JsonError, MAX_BOUND_BYTES, MAX_DEPTH, parse, step, type Json } from "./json.js";
 
+// White space and escapes may make a text longer than what it says, hardly eight times as long.
+const WORTH_READING = 8 * MAX_BOUND_BYTES;
+
 export function canonical(value: unknown): string {
   return written(value, "$", 0);
 }
@@ -21,6 +24,7 @@ export function documentValue(document: unknown): string {
  * `none:no_canonical_form`, `none:too_large`. Such a value is compared with nothing.
  */
 export function boundValue(text: string, without: readonly string[] = []): string {
+  if (text.length > WORTH_READING) return "none:too_large";
   let document: Json;
   try {
     document = parse(text, "foreign");

@@ -22,26 +22,48 @@ export interface TransportLike {
 }
 
 export function guarded<T extends TransportLike>(transport: T, guard: Guard): T {
-  const open = new Map<Id, Admitted>();
+  /** Calls under way by their id; null while a capability is being judged. */
+  const open = new Map<Id, Admitted | null>();
   let deliver: TransportLike["onmessage"];
 
   const receive = async (message: any, extra: any): Promise<void> => {
-    const judged = await judge(message, guard, headerOf(extra));
-    if (judged.is === "other") deliver?.(message, extra);
-    if (judged.is === "refused") await transport.send(judged.answer, { relatedRequestId: judged.answer.id ?? undefined });
-    if (judged.is === "admitted") {
-      open.set(judged.id, judged.call);
-      judged.call.run(() => deliver?.(message, extra));
+    const id: Id | undefined = message?.method === "tools/call" ? message.id : undefined;
+    if (id !== undefined && open.has(id)) return transport.onerror?.(new Error("a call with the id of a running one"));
+    if (id !== undefined) open.set(id, null);
+    try {
+      await pass(message, extra, id);
+    } catch (error) {
+      // A failure in the guard itself lets nothing through.
+      transport.onerror?.(error as Error);
+      if (id === undefined || !open.delete(id)) return;
+      await transport.send({ jsonrpc: "2.0", id, error: { code: -32603, message: "not executed: the guard failed" } });
     }
   };
+  const pass = async (message: any, extra: any, id: Id | undefined): Promise<void> => {
+    if (message?.method === "notifications/cancelled") await abandon(message.params?.requestId);
+    const judged = await judge(message, guard, headerOf(extra));
+    if (judged.is === "admitted") {
+      open.set(judged.id, judged.call);
+      return judged.call.run(() => deliver?.(message, extra));
+    }
+    if (id !== undefined) open.delete(id);
+    if (judged.is === "other") deliver?.(message, extra);
+    if (judged.is === "refused") await transport.send(judged.answer, { relatedRequestId: judged.answer.id ?? undefined });
+  };
+  /** The SDK answers a cancelled call no more. */
+  const abandon = async (id: Id): Promise<void> => {
+    const call = open.get(id);
+    if (!call) return;
+    open.delete(id);
+    await call.abandoned();
+  };
   const send = async (message: any, options?: any): Promise<void> => {
-    const call = message?.method === undefined ? open.get(message?.id) : undefined;
+    const call = message?.method === undefined ? open.get(message?.id) : null;
     if (!call) return transport.send(message, options);
     open.delete(message.id);
     return transport.send(await answered(message, call), options);
   };
   transport.onmessage = (message, extra) => {
-    // A failure in the guard itself lets nothing through.
     receive(message, extra).catch((error: Error) => transport.onerror?.(error));
   };
 

@@ -5,6 +5,7 @@ Without an execution key nothing is signed, and `executed` and `failed` give Non
 
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -62,6 +63,10 @@ class Admitted:
         """The call ended in a protocol error, or in an exception."""
         return await self._sign("FAILED", None, re.sub("[^A-Za-z0-9_.-]", "_", error_code)[:64] or "error")
 
+    async def abandoned(self) -> Envelope | None:
+        """Whoever asked went away; what became of the call is not known."""
+        return await self._sign("ABANDONED", None, None)
+
     async def _sign(self, outcome: Outcome, result_text: str | None, error_code: str | None) -> Envelope | None:
         how = self._executions
         if how.signer is None:
@@ -82,7 +87,12 @@ class Admitted:
             executed_at=datetime.fromtimestamp(how.now(), UTC),
             seen=how.seen() if how.seen else None,
         )
-        statement = await execution_statement(facts, how.signer)
+        try:
+            statement = await execution_statement(facts, how.signer)
+        except Exception as error:
+            # The call was carried out: that nobody could sign for it is reported, and does not swallow its answer.
+            warnings.warn(f"an execution of {facts.tool} could not be signed: {error}", stacklevel=2)
+            return None
         if how.on_execution:
             how.on_execution(statement)
         return statement

@@ -12,6 +12,9 @@ from typing import Any
 from .encoding import digest_of
 from .strict_json import MAX_BOUND_BYTES, MAX_DEPTH, MAX_INTEGER, JsonError, Profile, parse, step
 
+# White space and escapes may make a text longer than what it says, hardly eight times as long.
+_WORTH_READING = 8 * MAX_BOUND_BYTES
+
 
 def canonical(value: Any) -> bytes:
     return _written(value, "$", 0).encode("utf-8")
@@ -27,6 +30,8 @@ def bound_value(text: str, without: tuple[str, ...] = ()) -> str:
 
     `none:no_canonical_form`, `none:too_large`: such a value is compared with nothing.
     """
+    if len(text) > _WORTH_READING:
+        return "none:too_large"
     try:
         document = parse(text, Profile.FOREIGN)
     except JsonError:

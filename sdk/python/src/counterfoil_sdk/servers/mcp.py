@@ -10,6 +10,7 @@ sent. Over every transport of the server. Not promised: anything about tools tha
 import json
 from typing import Any
 
+import anyio
 from mcp.shared.exceptions import MCPError
 
 from ..capability import REFUSED, CapabilityRefusal, Guard
@@ -47,6 +48,10 @@ class _Door:
             raise
         except Exception:
             await call.failed("exception")
+            raise
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await call.abandoned()
             raise
         wire = _wire(result)
         return with_execution(wire, await call.executed(wire))
