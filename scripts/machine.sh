@@ -114,3 +114,24 @@ need_foreign_languages() {
     python3 -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
         fail "the tests need Python 3.11 or newer with venv: install it, then run this again."
 }
+
+# Go and its own transparency log code, from Debian: a reader of our log that shares nothing with us.
+need_go() {
+    if ! command -v go >/dev/null 2>&1 || [ ! -d /usr/share/gocode/src/golang.org/x/mod/sumdb/tlog ]; then
+        install golang-go golang-golang-x-mod-dev || true
+    fi
+    command -v go >/dev/null 2>&1 && [ -d /usr/share/gocode/src/golang.org/x/mod/sumdb/tlog ] ||
+        fail "the tests need Go and golang.org/x/mod below /usr/share/gocode: install golang-go and golang-golang-x-mod-dev, then run this again."
+}
+
+# Prints a Python of 3.12 or newer, if there is one.
+newer_python() {
+    for python in python3.14 python3.13 python3.12 python3; do
+        if command -v "$python" >/dev/null 2>&1 &&
+            "$python" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 12))' 2>/dev/null; then
+            printf '%s\n' "$python"
+            return 0
+        fi
+    done
+    return 1
+}
