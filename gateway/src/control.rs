@@ -11,7 +11,7 @@ pub use compiled::Control;
 use crate::clock::LedgerClock;
 use crate::evidence::{Evidence, Followed, NoAnswer};
 use arc_swap::ArcSwapOption;
-use counterfoil_core::control::Unchanged;
+use counterfoil_core::control::{Snapshot, Unchanged};
 use counterfoil_core::id::ProjectId;
 use counterfoil_core::key::Jwk;
 use std::sync::{Arc, Mutex};
@@ -32,12 +32,14 @@ pub struct Follower {
     known: ArcSwapOption<Control>,
     heard: Mutex<Heard>,
     /// Our own decision keys: receipts of our decisions are checked with them, whatever a snapshot says.
-    own: Vec<Jwk>,
-    pinned_log: Option<String>,
+    own: Arc<[Jwk]>,
+    pinned_log: Option<Arc<str>>,
 }
 
 #[derive(Default)]
 struct Heard {
+    /// When the request that brought what is known was sent.
+    known_since: Option<Instant>,
     /// When the last request that was answered had been sent: what it says was looked up after that. (The moment of
     /// the answer would not do: a stopped process finds old answers in its socket.)
     asked_at: Option<Instant>,
@@ -58,8 +60,8 @@ impl Follower {
             clock,
             known: ArcSwapOption::empty(),
             heard: Mutex::default(),
-            own,
-            pinned_log,
+            own: own.into(),
+            pinned_log: pinned_log.map(Arc::from),
         }
     }
 
@@ -127,7 +129,7 @@ impl Follower {
         };
         let fault = match followed {
             Followed::Unchanged(unchanged) => self.hear_unchanged(&unchanged),
-            Followed::Changed(snapshot) => self.hear_snapshot(*snapshot),
+            Followed::Changed(snapshot) => self.hear_snapshot(*snapshot, asked_at).await,
         };
         let mut heard = self.heard.lock().expect("no holder panics");
         // What a refused snapshot would have said is not known.
@@ -153,31 +155,44 @@ impl Follower {
         }
     }
 
-    fn hear_snapshot(&self, snapshot: counterfoil_core::control::Snapshot) -> Option<&'static str> {
+    /// Compiles on a thread of its own: hundreds of rules take seconds, and calls do not wait for them.
+    async fn hear_snapshot(&self, snapshot: Snapshot, asked_at: Instant) -> Option<&'static str> {
         self.clock.heard(snapshot.ledger_time);
         let before = self.known.load_full();
-        let compiled = Control::compile(
-            snapshot,
-            self.project,
-            &self.own,
-            self.pinned_log.as_deref(),
-            before.as_deref(),
-        );
-        match compiled {
-            Ok(control) => {
-                tracing::info!(
-                    project = %self.project,
-                    control = control.snapshot.control,
-                    generation = control.snapshot.generation,
-                    "control changed"
-                );
-                self.known.store(Some(Arc::new(control)));
+        let (project, own, pinned) = (self.project, self.own.clone(), self.pinned_log.clone());
+        let compiling = tokio::task::spawn_blocking(move || {
+            Control::compile(snapshot, project, &own, pinned.as_deref(), before.as_deref())
+        });
+        match compiling.await {
+            Ok(Ok(control)) => {
+                self.know(control, asked_at);
                 None
             }
-            Err(error) => {
+            Ok(Err(error)) => {
                 tracing::error!(project = %self.project, %error, "snapshot refused");
                 Some(error.code())
             }
+            Err(_) => {
+                tracing::error!(project = %self.project, "snapshot refused: compiling it broke off");
+                Some("policy_not_compiled")
+            }
         }
+    }
+
+    fn know(&self, control: Control, asked_at: Instant) {
+        let mut heard = self.heard.lock().expect("no holder panics");
+        // Two questions may be under way. Of their answers the later asked stays; if the other was the newer all the
+        // same, the next poll brings it at once.
+        if heard.known_since.is_some_and(|since| since > asked_at) {
+            return;
+        }
+        heard.known_since = Some(asked_at);
+        tracing::info!(
+            project = %self.project,
+            control = control.snapshot.control,
+            generation = control.snapshot.generation,
+            "control changed"
+        );
+        self.known.store(Some(Arc::new(control)));
     }
 }

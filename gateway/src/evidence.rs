@@ -5,7 +5,7 @@
 
 use counterfoil_core::control::{Snapshot, Unchanged};
 use counterfoil_core::digest::Digest;
-use counterfoil_core::id::ProjectId;
+use counterfoil_core::id::{InstanceId, ProjectId};
 use counterfoil_core::record::{RecordAnswer, RecordRequest};
 use reqwest::{Client, StatusCode, header};
 use serde::de::DeserializeOwned;
@@ -26,6 +26,8 @@ pub struct Evidence {
     client: Client,
     base: String,
     token: ServiceToken,
+    /// This process: the service takes a silent one's open calls for lost.
+    instance: InstanceId,
 }
 
 /// Why there is no answer.
@@ -80,14 +82,18 @@ impl fmt::Debug for ServiceToken {
 }
 
 impl Evidence {
-    pub fn new(base: &str, token: ServiceToken) -> Result<Self, reqwest::Error> {
+    pub fn new(base: &str, token: ServiceToken, instance: InstanceId) -> Result<Self, reqwest::Error> {
         let client = Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT_WITHIN)
             .tcp_nodelay(true)
             .build()?;
-        Ok(Self { client, base: base.trim_end_matches('/').to_owned(), token })
+        Ok(Self { client, base: base.trim_end_matches('/').to_owned(), token, instance })
+    }
+
+    pub fn instance(&self) -> InstanceId {
+        self.instance
     }
 
     pub async fn record(&self, request: &RecordRequest) -> Result<RecordAnswer, NoAnswer> {
@@ -110,8 +116,9 @@ impl Evidence {
     ) -> Result<Followed, NoAnswer> {
         let known = known.map_or(String::new(), |version| format!("&known={version}"));
         let address = format!(
-            "{}/internal/v1/control?project={project}{known}&wait_ms={}",
+            "{}/internal/v1/control?project={project}{known}&instance={}&wait_ms={}",
             self.base,
+            self.instance,
             wait.as_millis()
         );
         let request = self.client.get(address).timeout(wait + SLACK);

@@ -70,7 +70,7 @@ impl Gateway {
         let kek = KekSource::from_parts(config.kek_file.as_deref()).load()?;
         let store = Store::open(&config.keys, Holder::Gateway, kek, config.mode)?;
         let token = ServiceToken::from_file(&config.service_token_file)?;
-        let evidence = Arc::new(Evidence::new(&config.evidence_url, token)?);
+        let evidence = Arc::new(Evidence::new(&config.evidence_url, token, fresh_instance())?);
         let sessions = Sessions::sealed_with(&store.secret(secret::SESSION_SEAL)?);
         let keys = Arc::new(Keys {
             decision: store.signing_key()?,
@@ -134,13 +134,17 @@ impl Gateway {
     }
 }
 
+/// A process is an instance, for as long as it runs.
+fn fresh_instance() -> InstanceId {
+    InstanceId::from_uuid(uuid::Builder::from_random_bytes(chance::bytes()).into_uuid())
+}
+
 fn projects(
     configs: &[ProjectConfig],
     keys: &Keys,
     evidence: &Arc<Evidence>,
 ) -> (Vec<Arc<Project>>, Vec<Courier>) {
-    // A process is an instance; its id says when it started only as far as nobody cares.
-    let instance = InstanceId::from_uuid(uuid::Builder::from_random_bytes(chance::bytes()).into_uuid());
+    let instance = evidence.instance();
     let mut projects = Vec::new();
     let mut couriers = Vec::new();
     for config in configs {

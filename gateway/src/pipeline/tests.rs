@@ -225,6 +225,27 @@ async fn arguments_that_cannot_be_bound_are_denied_with_their_path() {
     assert!(world.provider_log().is_empty());
 }
 
+// C1: what is hashed is what is sent.
+#[tokio::test]
+async fn null_arguments_go_out_as_the_empty_object_that_was_judged() {
+    let world = World::new().await;
+    world.ledger.change(|snapshot| {
+        let documents = snapshot.documents.as_mut().expect("documents");
+        documents.registry = documents.registry.replace(r#"{ type = "path", at = "/path" }"#, r#"{ type = "tool" }"#);
+        documents.rules = r#"@id("r") permit (principal, action == Gw::Action::"notes.read", resource == Gw::Tool::"notes/note_read")
+            when { context.now < datetime("2027-06-30T00:00:00Z") };"#.into();
+        let bundle = counterfoil_policy::Bundle::compile(&documents.registry, &documents.rules);
+        snapshot.policy = Some(bundle.map_err(|e| format!("{e:?}")).expect("a bundle").digest());
+    });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let host = world.host.initialize().await;
+
+    assert_eq!(host.call("note_read", "null").await.words(), "ok");
+
+    let sent: Value = serde_json::from_str(&world.provider_log()[0]).expect("JSON");
+    assert_eq!(sent["arguments"], json!({}));
+}
+
 #[tokio::test]
 async fn arguments_and_results_pass_byte_for_byte_and_only_meta_is_touched() {
     let world = World::new().await;

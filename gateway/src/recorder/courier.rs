@@ -7,7 +7,7 @@ use crate::clock::LedgerClock;
 use crate::control::Follower;
 use crate::evidence::{Evidence, NoAnswer};
 use counterfoil_core::id::{InstanceId, ProjectId};
-use counterfoil_core::record::{ItemAnswer, RawItem, RecordAnswer, RecordRequest};
+use counterfoil_core::record::{ItemAnswer, MAX_ITEMS, RawItem, RecordAnswer, RecordRequest};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -112,7 +112,10 @@ impl Courier {
     }
 
     fn take_all(&mut self) {
-        while let Ok(waiting) = self.route.waiting.try_recv() {
+        // No more than one request takes: the rest stays in the queue, whose bound is what callers meet.
+        while self.decisions.len() < MAX_ITEMS
+            && let Ok(waiting) = self.route.waiting.try_recv()
+        {
             self.decisions.push_back(waiting);
         }
         while let Ok(item) = self.route.trail.try_recv() {

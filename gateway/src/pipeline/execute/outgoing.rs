@@ -20,7 +20,8 @@ pub fn params(recorded: &Recorded, house: &House) -> Option<String> {
         return None;
     };
     let ours = ours(recorded, house)?;
-    let params = Object::read(params.text()).ok()?;
+    let text = as_hashed(Object::read(params.text()).ok()?);
+    let params = Object::read(&text).ok()?;
     let theirs = params.value("_meta").unwrap_or("{}");
     let theirs = Object::read(theirs).ok()?.without(is_dropped);
     let mut meta = theirs;
@@ -32,6 +33,15 @@ pub fn params(recorded: &Recorded, house: &House) -> Option<String> {
         (true, Some(_)) => Some(params.without(|key| key == "_meta")),
         (true, None) => Some(params.without(|_| false)),
         (false, _) => Some(params.with("_meta", &meta)),
+    }
+}
+
+/// `"arguments": null` is judged, committed and hashed as `{}`, so `{}` is what goes out. Absent ones stay absent: every
+/// reader takes them for `{}`, as the capability's format says.
+fn as_hashed(params: Object<'_>) -> String {
+    match params.value("arguments") {
+        Some("null") => params.with("arguments", "{}"),
+        Some(_) | None => params.without(|_| false),
     }
 }
 
