@@ -28,6 +28,9 @@ use std::path::{Path, PathBuf};
 pub struct Config {
     /// Where agent hosts and providers reach us.
     pub listen: SocketAddr,
+    /// Where `/metrics` is, for a scraper on another machine. Without this member `listen` has it, for peers on this
+    /// machine alone.
+    pub metrics_listen: Option<SocketAddr>,
     /// The internal listener of the evidence service.
     pub evidence_url: String,
     /// A file with one line, `cfs_…`, that the evidence service made for us.

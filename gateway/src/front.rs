@@ -13,6 +13,7 @@ mod guard;
 mod headers;
 mod legacy;
 mod methods;
+pub mod metrics;
 mod modern;
 mod parameters;
 pub mod rate;
@@ -42,6 +43,7 @@ pub fn router(house: Arc<House>) -> Router {
             Router::new()
                 .route("/p/{name}/gateway-jwks.json", get(well_known::keys))
                 .route("/p/{name}/gen", get(well_known::generation))
+                .route("/metrics", get(metrics::for_neighbours))
                 .route("/healthz", get(well_known::health))
                 .route("/readyz", get(well_known::readiness))
                 .fallback(nothing)

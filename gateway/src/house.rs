@@ -6,6 +6,7 @@ use crate::front::Names;
 use crate::front::rate::Rates;
 use crate::front::session::Sessions;
 use crate::in_flight::InFlight;
+use crate::metrics::Metrics;
 use crate::recorder::Recorder;
 use crate::upstream::{Fleet, Start};
 use counterfoil_core::commitment::hmac_sha256;
@@ -22,6 +23,9 @@ use tokio_util::task::TaskTracker;
 pub struct House {
     pub names: Names,
     pub rates: Rates,
+    pub metrics: Metrics,
+    /// Whether metrics have a listener of their own.
+    pub metrics_elsewhere: bool,
     pub projects: Vec<Arc<Project>>,
     pub providers: BTreeMap<ProviderId, Arc<Provider>>,
     pub fleet: Fleet,

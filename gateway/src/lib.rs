@@ -17,6 +17,7 @@ mod front;
 mod house;
 mod in_flight;
 mod listener;
+mod metrics;
 mod observation;
 mod opening;
 mod pipeline;

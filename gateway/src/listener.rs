@@ -5,14 +5,20 @@
 
 use axum::Router;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+
+/// Whose connection a request came over.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
 
 /// Each costs a few KiB while it is idle; beyond this, new ones wait in the kernel.
 const MOST_CONNECTIONS: usize = 4096;
@@ -26,14 +32,19 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 pub async fn serve(listener: TcpListener, router: Router, (stop, farewell): (CancellationToken, Duration)) {
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    while let Some((stream, place)) = next(&listener, &room, &stop).await {
+    while let Some((stream, peer, place)) = next(&listener, &room, &stop).await {
         // Answers are one small write; waiting to fill a packet would only delay them.
         let _ = stream.set_nodelay(true);
+        let answering = TowerToHyperService::new(router.clone());
+        let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+            request.extensions_mut().insert(peer);
+            answering.call(request)
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_WITHIN)
             .max_buf_size(LARGEST_HEAD)
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()));
+            .serve_connection(TokioIo::new(stream), service);
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
             // Broken connections are the peers' business.
@@ -51,11 +62,11 @@ async fn next(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
     stop: &CancellationToken,
-) -> Option<(TcpStream, Place)> {
+) -> Option<(TcpStream, Peer, Place)> {
     loop {
         let accepted = async {
             let place = room.clone().acquire_owned().await.ok()?;
-            Some(listener.accept().await.map(|(stream, _)| (stream, place)))
+            Some(listener.accept().await.map(|(stream, peer)| (stream, Peer(peer), place)))
         };
         let accepted = tokio::select! {
             accepted = accepted => accepted?,

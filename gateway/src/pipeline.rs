@@ -30,6 +30,14 @@ use crate::house::House;
 
 /// Takes a call to its answer. A call that met other rules than it was judged by is judged once more, by the new ones.
 pub async fn run(received: Received, house: &House) -> Answer {
+    let answer = twice_at_most(received, house).await;
+    if answer.receipt.is_none() {
+        house.metrics.unrecorded();
+    }
+    answer
+}
+
+async fn twice_at_most(received: Received, house: &House) -> Answer {
     match once(received, house).await {
         Ok(answer) => answer,
         Err(Unrecorded::Overtaken(received)) => {

@@ -13,6 +13,7 @@ pub use courier::Courier;
 
 use crate::control::Follower;
 use crate::evidence::Evidence;
+use crate::metrics::{Depth, Tally};
 use check::Expected;
 use counterfoil_core::envelope::Signed;
 use counterfoil_core::id::{InstanceId, KeyId, ProjectId};
@@ -21,7 +22,7 @@ use counterfoil_core::record::{Item, OpeningItem, RawItem, RefusedReason, Statem
 use counterfoil_core::statement::{Decision, Observation};
 use serde_json::value::RawValue;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 
@@ -37,7 +38,7 @@ const LARGEST_OPENING: usize = 256 * 1024;
 pub struct Recorder {
     decisions: mpsc::Sender<Waiting>,
     trailing: mpsc::Sender<RawItem>,
-    dropped: Arc<AtomicU64>,
+    tally: Arc<Tally>,
 }
 
 /// What became of a decision.
@@ -78,8 +79,8 @@ impl Recorder {
     ) -> (Self, Courier) {
         let (decisions, waiting) = mpsc::channel(DECISIONS);
         let (trailing, trail) = mpsc::channel(TRAILING);
-        let dropped = Arc::new(AtomicU64::new(0));
-        let recorder = Self { decisions, trailing, dropped: dropped.clone() };
+        let tally = Arc::new(Tally::default());
+        let recorder = Self { decisions, trailing, tally: tally.clone() };
         let courier = Courier::new(courier::Route {
             project,
             instance,
@@ -88,7 +89,7 @@ impl Recorder {
             clock,
             waiting,
             trail,
-            dropped,
+            tally,
         });
         (recorder, courier)
     }
@@ -127,15 +128,31 @@ impl Recorder {
     pub fn keep(&self, opening: OpeningItem) {
         if opening.jwe.len() > LARGEST_OPENING {
             tracing::warn!(bytes = opening.jwe.len(), "opening too large to be kept");
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+            self.tally.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         }
         self.trail(Item::Opening(opening).to_raw());
     }
 
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// What waits now, in the queues and in the courier's hands.
+    pub fn depth(&self) -> Depth {
+        let queued = |(most, free): (usize, usize)| most.saturating_sub(free) as u64;
+        let held = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
+        let decisions = queued((self.decisions.max_capacity(), self.decisions.capacity()));
+        let trailing = queued((self.trailing.max_capacity(), self.trailing.capacity()));
+        Depth {
+            decisions: decisions + held(&self.tally.held_decisions),
+            trailing: trailing + held(&self.tally.held_trailing),
+        }
+    }
+
     fn trail(&self, item: RawItem) {
         if self.trailing.try_send(item).is_err() {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+            self.tally.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 }

@@ -8,12 +8,14 @@ use crate::clock::LedgerClock;
 use crate::config::{Config, ConfigError, ProjectConfig};
 use crate::control::Follower;
 use crate::evidence::{Evidence, ServiceToken, TokenError};
+use crate::front;
 use crate::front::rate::Rates;
 use crate::front::session::Sessions;
 use crate::front::{Names, router};
 use crate::house::{House, Keys, Project, Provider};
 use crate::in_flight::InFlight;
 use crate::listener;
+use crate::metrics::Metrics;
 use crate::recorder::{Courier, Recorder};
 use crate::upstream::{Fleet, Start};
 use counterfoil_core::id::{InstanceId, ProviderId};
@@ -50,6 +52,7 @@ pub enum ServeError {
 /// A gateway that has its port.
 pub struct Gateway {
     listener: TcpListener,
+    metrics: Option<TcpListener>,
     address: SocketAddr,
     house: Arc<House>,
     couriers: Vec<Courier>,
@@ -78,14 +81,18 @@ impl Gateway {
             pairwise: store.secret(secret::PAIRWISE_SUB)?,
             published: store.published(),
         });
-        let listener = TcpListener::bind(config.listen)
-            .await
-            .map_err(|error| ServeError::Listen(config.listen, error))?;
+        let listener = listen(config.listen).await?;
+        let metrics = match config.metrics_listen {
+            Some(address) => Some(listen(address).await?),
+            None => None,
+        };
         let address = listener.local_addr().map_err(|error| ServeError::Listen(config.listen, error))?;
         let (projects, couriers) = projects(&config.projects, &keys, &evidence);
         let house = Arc::new(House {
             names: Names { hosts: config.hosts, origins: config.origins },
             rates: Rates::new(&config.limits),
+            metrics: Metrics::at_zero(),
+            metrics_elsewhere: metrics.is_some(),
             projects,
             providers: providers(config.providers),
             fleet: Fleet::empty(),
@@ -94,7 +101,7 @@ impl Gateway {
             keys,
             calls: TaskTracker::new(),
         });
-        Ok(Self { listener, address, house, couriers })
+        Ok(Self { listener, metrics, address, house, couriers })
     }
 
     pub fn local_addr(&self) -> SocketAddr {
@@ -120,6 +127,10 @@ impl Gateway {
             shutdown.await;
             stopping.cancel();
         });
+        if let Some(listener) = self.metrics {
+            let router = front::metrics::router(self.house.clone());
+            tokio::spawn(listener::serve(listener, router, (stop.clone(), Duration::ZERO)));
+        }
         // Hosts may keep connections open for ever; calls are what has to end.
         listener::serve(self.listener, router(self.house.clone()), (stop, FAREWELL)).await;
         self.house.calls.close();
@@ -137,6 +148,10 @@ impl Gateway {
 /// A process is an instance, for as long as it runs.
 fn fresh_instance() -> InstanceId {
     InstanceId::from_uuid(uuid::Builder::from_random_bytes(chance::bytes()).into_uuid())
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
+    TcpListener::bind(address).await.map_err(|error| ServeError::Listen(address, error))
 }
 
 fn projects(

@@ -36,7 +36,13 @@ type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
 pub fn over(
     origin: Origin,
 ) -> impl Fn(State<Arc<House>>, Path<String>, Request) -> Answering + Clone + Send + Sync + 'static {
-    move |State(house), Path(provider), request| Box::pin(answer(house, origin, provider, request))
+    move |State(house), Path(provider), request| Box::pin(counted(house, origin, provider, request))
+}
+
+async fn counted(house: Arc<House>, origin: Origin, provider: String, request: Request) -> Response {
+    let response = answer(house.clone(), origin, provider, request).await;
+    house.metrics.answered(response.status().as_u16());
+    response
 }
 
 async fn answer(house: Arc<House>, origin: Origin, provider: String, request: Request) -> Response {

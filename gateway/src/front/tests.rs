@@ -386,3 +386,41 @@ async fn providers_fetch_our_keys_and_the_kill_generation_from_us() {
     assert_eq!(claims["exp"].as_i64(), claims["iat"].as_i64().map(|iat| iat + 10));
     assert_eq!(world.host.get("/p/8-k3m9q2v8/gen").await.status, 404);
 }
+
+#[tokio::test]
+async fn an_operator_on_this_machine_reads_counts_without_a_word_of_anybody() {
+    let world = World::new().await;
+    let host = world.host.initialize().await;
+    host.call("note_read", NOTE).await;
+    host.call("note_write", NOTE).await;
+    host.say("[]").await;
+    world.ledger.settled(1).await;
+
+    let text = world.host.get("/metrics").await.text;
+
+    for line in [
+        "decisions_total{verdict=\"ALLOW\"} 1",
+        "decisions_total{verdict=\"DENY\"} 2",
+        "observations_total{status=\"returned\"} 1",
+        "answers_total{status=\"400\"} 1",
+        "unrecorded_total 0",
+        "dropped_total 0",
+        "waiting_decisions 0",
+    ] {
+        assert!(text.contains(&format!("counterfoil_gateway_{line}\n")), "{line}: {text}");
+    }
+    for word in ["note_read", "prj_", "key_", "/notes/"] {
+        assert!(!text.contains(word), "{word}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn metrics_with_a_listener_of_their_own_are_nowhere_else() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port");
+    let world = World::with(|config| config.metrics_listen = Some(port)).await;
+
+    let elsewhere = reqwest::get(format!("http://{port}/metrics")).await.expect("an answer");
+
+    assert_eq!(world.host.get("/metrics").await.status, 404);
+    assert!(elsewhere.text().await.expect("text").contains("counterfoil_gateway_decisions_total"));
+}

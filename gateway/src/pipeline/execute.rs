@@ -102,6 +102,7 @@ fn leave_observation(judged: &Judged, seen: &Seen, sent_at: Option<Timestamp>, h
     let key = &house.keys.decision;
     let seed = &decided.provider_seed;
     if let Some(observation) = observe(&decided.signed, seed, seen, (sent_at, at), key) {
+        house.metrics.observed(observation.payload().status);
         project.recorder.observe(&observation);
     }
 }

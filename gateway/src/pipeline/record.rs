@@ -53,6 +53,7 @@ fn recorded(mut judged: Judged, acknowledged: Acknowledged, house: &House) -> Re
     let project = judged.call.received.caller.project.clone();
     let control = judged.call.control.clone();
     let decision = judged.decided.signed.digest();
+    house.metrics.recorded(judged.decided.signed.payload().verdict);
     if let Some(opening) = judged.decided.opening.take() {
         house.calls.spawn_blocking(move || match opening.seal(&control.disclosure) {
             Ok(jwe) => project.recorder.keep(OpeningItem { project: project.id, decision, jwe }),
@@ -72,6 +73,7 @@ fn not_sent(judged: &Judged, project: &Arc<Project>, house: &House) {
     let seen = Seen::NotSent(ObservationReason::AckUnknown);
     let key = &house.keys.decision;
     if let Some(observation) = observe(signed, provider_seed, &seen, (None, now), key) {
+        house.metrics.observed(observation.payload().status);
         project.recorder.observe(&observation);
     }
 }

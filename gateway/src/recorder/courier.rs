@@ -6,11 +6,12 @@ use super::{Fate, Waiting};
 use crate::clock::LedgerClock;
 use crate::control::Follower;
 use crate::evidence::{Evidence, NoAnswer};
+use crate::metrics::Tally;
 use counterfoil_core::id::{InstanceId, ProjectId};
 use counterfoil_core::record::{ItemAnswer, MAX_ITEMS, RawItem, RecordAnswer, RecordRequest};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -32,7 +33,7 @@ pub(super) struct Route {
     pub clock: Arc<LedgerClock>,
     pub waiting: mpsc::Receiver<Waiting>,
     pub trail: mpsc::Receiver<RawItem>,
-    pub dropped: Arc<AtomicU64>,
+    pub tally: Arc<Tally>,
 }
 
 pub struct Courier {
@@ -64,10 +65,11 @@ impl Courier {
                 () = self.wait() => {}
             }
             self.carry().await;
+            self.show_depth();
         }
         let drained = tokio::time::timeout(DRAIN, self.drain()).await.is_ok();
         let left = self.decisions.len() + self.trailing.len();
-        let dropped = self.route.dropped.load(Ordering::Relaxed);
+        let dropped = self.route.tally.dropped.load(Ordering::Relaxed);
         tracing::info!(project = %self.route.project, drained, left, dropped, "recorder stopped");
     }
 
@@ -125,8 +127,15 @@ impl Courier {
         if excess > 0 {
             // The oldest go: their actions are the likeliest to be OUTCOME_UNKNOWN by now anyway.
             self.trailing.drain(..excess);
-            self.route.dropped.fetch_add(excess as u64, Ordering::Relaxed);
+            self.route.tally.dropped.fetch_add(excess as u64, Ordering::Relaxed);
         }
+        self.show_depth();
+    }
+
+    fn show_depth(&self) {
+        let tally = &self.route.tally;
+        tally.held_decisions.store(self.decisions.len() as u64, Ordering::Relaxed);
+        tally.held_trailing.store(self.trailing.len() as u64, Ordering::Relaxed);
     }
 
     /// One request.
@@ -146,6 +155,7 @@ impl Courier {
             return;
         }
         let asked_at = Instant::now();
+        self.route.tally.items.saw((batch.decisions.len() + batch.trailing.len()) as u64);
         let request = RecordRequest { v: 1, instance: self.route.instance, items: batch.items() };
         let answered = self.route.evidence.record(&request).await;
         tracing::debug!(
@@ -162,6 +172,7 @@ impl Courier {
 
     fn fail(&mut self, batch: Batch, error: &NoAnswer) {
         tracing::warn!(project = %self.route.project, %error, "nothing recorded");
+        self.route.tally.failures.fetch_add(1, Ordering::Relaxed);
         self.rest_until = Some(Instant::now() + RETRY);
         for waiting in batch.decisions {
             let fate = match error {
@@ -173,7 +184,7 @@ impl Courier {
         if matches!(error, NoAnswer::Unusable(_)) {
             // The same again would only be refused again, and with it every decision that it rides with.
             let lost = batch.trailing.len() as u64;
-            self.route.dropped.fetch_add(lost, Ordering::Relaxed);
+            self.route.tally.dropped.fetch_add(lost, Ordering::Relaxed);
             return;
         }
         // Back to the front, in order. What arrived all the same is known by its digest.
@@ -192,6 +203,8 @@ impl Courier {
             }
             return;
         }
+        let is_new = |answer: &&ItemAnswer| matches!(answer, ItemAnswer::Recorded(_));
+        self.route.tally.entries.saw(answer.answers.iter().filter(is_new).count() as u64);
         let mut answers = answer.answers.into_iter();
         let control = self.route.control.known();
         let mut checker = Checker::of_batch(asked_at, control.as_deref());
@@ -213,7 +226,7 @@ impl Courier {
                 }
                 ItemAnswer::Refused { reason, .. } => {
                     tracing::error!(project = %self.route.project, ?reason, "what trailed was refused");
-                    self.route.dropped.fetch_add(1, Ordering::Relaxed);
+                    self.route.tally.dropped.fetch_add(1, Ordering::Relaxed);
                 }
             }
         }

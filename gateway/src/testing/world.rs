@@ -119,6 +119,7 @@ fn config(folder: &TempDir, evidence_url: String) -> Config {
     };
     Config {
         listen: "127.0.0.1:0".parse().expect("an address"),
+        metrics_listen: None,
         evidence_url,
         service_token_file: path("token"),
         keys: path("keys"),
