@@ -7,6 +7,9 @@ statements! {
     // is stopped inside its transaction must not keep a kill waiting for more than three.
     ENTER = "select set_config('counterfoil.project', $1, true), set_config('lock_timeout', '2000', true), \
              set_config('idle_in_transaction_session_timeout', '2000', true)";
+    // For long reads of one moment. They hold no lock that anybody waits for, and think between two pages.
+    ENTER_TO_READ = "select set_config('counterfoil.project', $1, true), \
+                     set_config('idle_in_transaction_session_timeout', '60000', true)";
     IDENTITY = "select system_identifier, timeline from database_identity()";
     MIGHT = "select current_user::text, r.rolsuper or r.rolbypassrls or exists ( \
                  select 1 from pg_class c \

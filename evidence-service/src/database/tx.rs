@@ -60,7 +60,7 @@ impl<'c> ProjectTx<'c> {
     ) -> Result<Self, DatabaseError> {
         let snapshot = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
         let tx = snapshot.read_only(true).start().await?;
-        let enter = tx.prepare_cached(store::ENTER.text()).await?;
+        let enter = tx.prepare_cached(store::ENTER_TO_READ.text()).await?;
         tx.query_one(&enter, &[&project.uuid().to_string()]).await?;
         Ok(Self { tx, project })
     }

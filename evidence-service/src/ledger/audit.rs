@@ -25,11 +25,17 @@ pub(crate) type Found = Result<Clean, Broken>;
 const PAGE: i64 = 256;
 
 impl Ledger {
-    /// Audits every project, one after the other, and keeps what was found.
+    /// Audits every project, one after the other, and keeps what was found. One that cannot be read does not keep the
+    /// next from being looked at.
     pub(crate) async fn audit_all(&self) -> Result<(), AppendError> {
         for project in self.all_projects().await? {
-            let found = self.audit(project).await?;
-            self.keep_found(project, &found).await?;
+            let kept = match self.audit(project).await {
+                Ok(found) => self.keep_found(project, &found).await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = kept {
+                tracing::error!(%project, %error, "self-audit");
+            }
         }
         Ok(())
     }

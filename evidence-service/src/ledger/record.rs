@@ -39,7 +39,8 @@ impl Arrived {
         let envelope = Envelope::parse(text).map_err(|_| RefusedReason::Malformed)?;
         let statement = envelope.statement().map_err(|_| RefusedReason::Malformed)?;
         let of_a_gateway = matches!(statement, Statement::Decision(_) | Statement::Observation(_));
-        if !of_a_gateway || statement.project() != item.project {
+        let keyed_well = item.idempotency.as_ref().is_none_or(|asked| is_key(&asked.key));
+        if !of_a_gateway || statement.project() != item.project || !keyed_well {
             return Err(RefusedReason::Malformed);
         }
         Ok(Self { envelope, statement, item })
@@ -171,6 +172,11 @@ impl Ledger {
         tx.commit().await.map_err(DatabaseError::from)?;
         Ok(())
     }
+}
+
+/// What the database can hold as a key. Checked here, because there it would fail the whole batch.
+fn is_key(text: &str) -> bool {
+    (1..=255).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic() || b == b' ')
 }
 
 fn idempotency(statement: &Statement, item: &StatementItem) -> Option<IdempotencyKey> {

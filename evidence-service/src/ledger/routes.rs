@@ -103,6 +103,9 @@ fn share(
             Item::Opening(opening) if opening.jwe.len() > MAX_OPENING => {
                 answers[place] = Some(refused(opening.decision, RefusedReason::TooLarge));
             }
+            Item::Opening(opening) if !opening.jwe.bytes().all(|b| b.is_ascii_graphic()) => {
+                answers[place] = Some(refused(opening.decision, RefusedReason::Malformed));
+            }
             Item::Opening(opening) => shares.entry(project).or_default().openings.push((place, opening)),
             Item::Statement(statement) => match Arrived::read(statement) {
                 Err(reason) => answers[place] = Some(ItemAnswer::Refused { digest: None, reason }),

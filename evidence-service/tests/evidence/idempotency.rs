@@ -68,3 +68,24 @@ async fn a_refused_statement_leaves_its_idempotency_key_free() {
     assert_eq!(reason(&stale[0]), RefusedReason::Stale);
     recorded(&current[0]);
 }
+
+/// A key that the database could not hold fails its own item, not the batch.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_is_none_is_refused_alone() {
+    let deployment = Deployment::new().await;
+    let service = deployment.serve().await;
+    let keyed = |key: &str| {
+        let idempotency = Idempotency { key: key.to_owned(), fingerprint: Digest::of(b"a") };
+        item(
+            &deployment,
+            &Judged { idempotency: Some(idempotency), ..Judged::now(&deployment, Verdict::Deny) },
+        )
+        .1
+    };
+
+    let items = vec![keyed(""), keyed("a\0b"), keyed(&"x".repeat(256)), keyed(&"x".repeat(255))];
+    let answers = record(&service, &deployment.token, items).await.expect("200");
+
+    assert_eq!(answers[..3].iter().map(reason).collect::<Vec<_>>(), vec![RefusedReason::Malformed; 3]);
+    recorded(&answers[3]);
+}
