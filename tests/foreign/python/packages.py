@@ -43,17 +43,21 @@ def dev_stands_and_ends(program, folder):
     started = subprocess.Popen([str(program), "dev", *ports], cwd=folder, env=QUIET, stdout=log, stderr=log,
                                stdin=subprocess.DEVNULL)
     try:
-        until = time.monotonic() + 60
-        while "Ctrl-C stops everything" not in (folder / "log").read_text():
-            if started.poll() is not None or time.monotonic() > until:
-                sys.exit(f"dev does not stand: {(folder / 'log').read_text()}")
-            time.sleep(0.2)
+        until_it_stands(started, folder / "log")
         started.terminate()
         if started.wait(30) != 0:
             sys.exit(f"dev ended with {started.returncode}: {(folder / 'log').read_text()}")
     finally:
         started.kill()
         forget_database(folder / ".counterfoil")
+
+
+def until_it_stands(started, log):
+    until = time.monotonic() + 60
+    while "Ctrl-C stops everything" not in log.read_text():
+        if started.poll() is not None or time.monotonic() > until:
+            sys.exit(f"dev does not stand: {log.read_text()}")
+        time.sleep(0.2)
 
 
 def forget_database(deployment):
