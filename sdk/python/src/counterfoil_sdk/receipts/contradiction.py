@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from ..formats.canonical import canonical
@@ -55,7 +56,7 @@ async def contradiction(
         seq, leaf, note = receipt.entry["seq"], leaf_hash(canonical(receipt.entry)), receipt.checkpoint.note
         if seq >= size:
             return Alarm("shrank", (note, newest.note), seq)
-        path = await tiles.compute(lambda node, seq=seq: inclusion_path(seq, size, node))
+        path = await tiles.compute(partial(inclusion_path, seq, size))
         if not verify_inclusion(leaf, seq, size, path, root):
             return Alarm("missing", (note, newest.note), seq)
     return None

@@ -57,7 +57,7 @@ class ReceiptStore:
     def seen(self) -> Seen | None:
         """The largest checkpoint held, for the next execution."""
         held = self._held()
-        return held and Seen(size=held.checkpoint.size, root=base64_text(held.checkpoint.root))
+        return None if held is None else Seen(size=held.checkpoint.size, root=base64_text(held.checkpoint.root))
 
     async def check(self, log: str | Fetch) -> Checked:
         """`log` is the address of the project's page, or a function that fetches what lies below it."""

@@ -76,7 +76,7 @@ async def _body(receive: Receive) -> bytes | None:
         message = await receive()
         if message["type"] == "http.disconnect":
             return None
-        body += message.get("body", b"")
+        body += bytes(message.get("body", b""))
         if len(body) > _LARGEST_BODY:
             return None
         if not message.get("more_body", False):
