@@ -93,3 +93,28 @@ fn every_link_between_documents_leads_somewhere() {
         }
     }
 }
+
+#[test]
+fn every_format_and_every_folder_of_cases_is_listed() {
+    let formats = std::fs::read_to_string(repository::root().join("docs/formats/README.md")).expect("a list");
+    let vectors = std::fs::read_to_string(repository::root().join("docs/vectors/README.md")).expect("a list");
+    for file in repository::tracked().expect("git lists the files") {
+        let text = file.display().to_string();
+        match text.strip_prefix("docs/formats/") {
+            Some(page) if page.ends_with(".md") && page != "README.md" => {
+                assert!(
+                    formats.contains(&format!("({page})")),
+                    "docs/formats/README.md does not list {page}"
+                );
+            }
+            Some(_) | None => {}
+        }
+        let folder = text.strip_prefix("docs/vectors/").and_then(|rest| rest.split_once('/'));
+        if let Some((folder, "README.md")) = folder {
+            assert!(
+                vectors.contains(&format!("| {folder} |")),
+                "docs/vectors/README.md does not list {folder}"
+            );
+        }
+    }
+}
