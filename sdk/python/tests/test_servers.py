@@ -84,7 +84,7 @@ class Servers(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((payload["tool"], payload["outcome"]), (tool, outcome))
         self.assertEqual(payload["args"], commit(SEED, "args", document_value(ARGS)))
         bound = bound_value(json.dumps(result), ("resultType",))
-        self.assertEqual(payload["result"], commit(SEED, "result", bound))
+        self.assertEqual(payload["result"], None if bound == "none:too_large" else commit(SEED, "result", bound))
 
     async def speak(self, low_level, conversation):
         """Runs a server over streams, as a gateway over a pipe does."""

@@ -6,10 +6,12 @@ import unittest
 from pathlib import Path
 
 from counterfoil_sdk.capability import call_hash
+from counterfoil_sdk.execution import read_execution
 from counterfoil_sdk.formats import commitment, encoding, note, tree
 from counterfoil_sdk.formats.canonical import canonical, document_value
 from counterfoil_sdk.formats.envelope import envelope_digest
 from counterfoil_sdk.formats.keys import KeyRefused, KeySet, PublicKey
+from counterfoil_sdk.formats.shapes import ShapeError
 from counterfoil_sdk.formats.signer import SigningKey
 from counterfoil_sdk.formats.strict_json import JsonError, Profile, parse
 from counterfoil_sdk.verify import Refused, entry_hash, verify_receipt
@@ -17,8 +19,8 @@ from counterfoil_sdk.verify import Refused, entry_hash, verify_receipt
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 VECTORS = DOCS / "vectors"
 OURS = (VECTORS / "jwks.json").read_bytes()
-# Rules are evaluated by the gateway, halves are matched by the ledger; no SDK does either.
-ELSEWHERE = {"make", "policy", "reconciliation"}
+# Rules are evaluated by the gateway, halves are matched by the ledger, whole packages are read by the program.
+ELSEWHERE = {"make", "packages", "policy", "reconciliation"}
 
 
 class Cases(unittest.TestCase):
@@ -116,6 +118,16 @@ class Cases(unittest.TestCase):
             said = None
         self.assertEqual(said, case["checkpoint"])
 
+    def execution_case(self, case):
+        if "refused_because" in case:
+            with self.assertRaises((JsonError, ShapeError)):
+                read_execution(case["text"], case["form"])
+            return
+        read = read_execution(case["text"], case["form"])
+        wanted = (case["action"], case["decision"], case["fingerprint"])
+        self.assertEqual((read.action, read.decision, read.fingerprint), wanted)
+        self.assertEqual(read.holds_under(PublicKey.parse(case["key"])), case["holds"])
+
     def key_set_case(self, case):
         try:
             KeySet.parse(json.dumps(case["jwks"]))
@@ -144,6 +156,7 @@ RUNNERS = {
     "chain": Cases.chain_case,
     "trees": Cases.tree_case,
     "checkpoints": Cases.checkpoint_case,
+    "executions": Cases.execution_case,
     "key-sets": Cases.key_set_case,
     "receipts": Cases.receipt_case,
     "malformed-receipts": Cases.receipt_case,

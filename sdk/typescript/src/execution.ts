@@ -5,7 +5,7 @@
  *
  * Promised: arguments and result stand in it as commitments under the seed that came with the capability, so the gateway
  * can compare and a stranger cannot guess. Not promised: that what you sign is true; it is your statement.
- * Golden bytes: docs/vectors/chain/execution.json.
+ * Format and cases: docs/formats/execution.md, docs/vectors/executions.
  */
 import { randomBytes } from "node:crypto";
 import { base64url, fromBase64url } from "./format/bytes.js";
@@ -13,11 +13,12 @@ import { boundValue, canonical, documentValue } from "./format/canonical.js";
 import { commit } from "./format/commitment.js";
 import { sign, type Envelope } from "./format/envelope.js";
 import type { JsonObject } from "./format/json.js";
-import { demand, type Shape } from "./format/shapes.js";
+import { WRAPPED, demand } from "./format/shapes.js";
 import type { Signer } from "./format/signer.js";
 
 export { SigningKey, type Signer } from "./format/signer.js";
 export type { Envelope } from "./format/envelope.js";
+export { readExecution, type ReadExecution } from "./execution/read.js";
 
 export type Outcome = "EXECUTED" | "SKIPPED" | "FAILED" | "BLOCKED" | "ESCALATED" | "ABANDONED" | "NOT_ATTEMPTED";
 
@@ -35,8 +36,8 @@ export interface ExecutionFacts {
   action: string;
   /** Digest of the decision's envelope, `dec` of the capability. */
   decision: string;
-  /** `jti` of the capability. */
-  capability: string;
+  /** `jti` of the capability; null where none is demanded. */
+  capability: string | null;
   /** The provider seed as it came, `os` of the capability. */
   seed: string;
   /** `params.arguments` as they arrived on the wire; absent ones are {}. */
@@ -46,21 +47,13 @@ export interface ExecutionFacts {
   resultText: string | null;
   /** `[A-Za-z0-9_.-]{1,64}` */
   errorCode: string | null;
-  startedAt: Date;
+  /** Null where nothing was started. */
+  startedAt: Date | null;
   executedAt: Date;
   seen?: Seen | null;
   /** For tests that compare bytes. */
   nonce?: string;
 }
-
-const OUTCOME = "EXECUTED|SKIPPED|FAILED|BLOCKED|ESCALATED|ABANDONED|NOT_ATTEMPTED";
-
-const MEMBERS: Shape = {
-  typ: "execution/v1", iss: "provider", project: "prj", action: "act", provider: "provider", tool: "tool",
-  decision: "digest", capability: "nonce", "args?": "commit", outcome: OUTCOME, "result?": "commit",
-  "error_code?": "[A-Za-z0-9_.-]{1,64}", "charged?": "commit", started_at: "time", executed_at: "time", nonce: "nonce",
-  "seen?": { size: "int", root: "base64" },
-};
 
 export async function executionStatement(facts: ExecutionFacts, signer: Signer): Promise<Envelope> {
   const seed = fromBase64url(facts.seed);
@@ -77,17 +70,23 @@ export async function executionStatement(facts: ExecutionFacts, signer: Signer):
     capability: facts.capability,
     args: commit(seed, "args", documentValue(facts.arguments === undefined ? {} : facts.arguments)),
     outcome: facts.outcome,
-    // What hops add is not the provider's result (docs/formats/canonical-json.md).
-    result: resultText === null ? null : commit(seed, "result", boundValue(resultText, ["_meta", "resultType"])),
+    result: resultText === null ? null : resultCommitment(seed, resultText),
     error_code: facts.errorCode,
     charged: null,
-    started_at: facts.startedAt.toISOString(),
+    started_at: facts.startedAt?.toISOString() ?? null,
     executed_at: facts.executedAt.toISOString(),
     nonce: facts.nonce ?? base64url(randomBytes(16)),
     seen: facts.seen ? { size: facts.seen.size, root: facts.seen.root } : null,
   };
-  demand(payload, MEMBERS, "$");
+  demand(payload, WRAPPED["execution-native"].members, "$");
   return sign(payload, signer);
+}
+
+/** Null for a result that cannot be compared: a commitment to something else would look like a contradiction. */
+function resultCommitment(seed: Buffer, text: string): string | null {
+  // What hops add is not the provider's result (docs/formats/canonical-json.md).
+  const value = boundValue(text, ["_meta", "resultType"]);
+  return value.startsWith("none:") ? null : commit(seed, "result", value);
 }
 
 /** The vendor wire's form: exactly these six fields are signed, with the vendor's own key id as alias. */

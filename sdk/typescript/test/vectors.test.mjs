@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { test } from "node:test";
 import { callHash } from "../dist/capability.js";
+import { readExecution } from "../dist/execution.js";
 import { base64, base64url, digestOf, fromBase64, hmacSha256 } from "../dist/format/bytes.js";
 import { canonical, documentValue } from "../dist/format/canonical.js";
 import { commit, disclosure, providerSeed, salt } from "../dist/format/commitment.js";
@@ -10,18 +11,19 @@ import { envelopeDigest } from "../dist/format/envelope.js";
 import { JsonError, parse } from "../dist/format/json.js";
 import { KeyError, KeySet, PublicKey } from "../dist/format/keys.js";
 import { NoteError, readCheckpoint, verifierKey } from "../dist/format/note.js";
+import { ShapeError } from "../dist/format/shapes.js";
 import { SigningKey } from "../dist/format/signer.js";
 import { consistencyPath, inclusionPath, leafHash, nodeHash, rootOf, verifyConsistency, verifyInclusion } from "../dist/format/tree.js";
 import { Refused, entryHash, verifyReceipt } from "../dist/verify.js";
 
 const VECTORS = new URL("../../../docs/vectors/", import.meta.url);
 const OURS = readFileSync(new URL("jwks.json", VECTORS));
-// Rules are evaluated by the gateway, halves are matched by the ledger; no SDK does either.
-const ELSEWHERE = ["make", "policy", "reconciliation"];
+// Rules are evaluated by the gateway, halves are matched by the ledger, whole packages are read by the program.
+const ELSEWHERE = ["make", "packages", "policy", "reconciliation"];
 
 const RUNNERS = {
   "canonical-json": canonicalCase, commitments: commitmentCase, capability: capabilityCase, chain: chainCase, trees: treeCase,
-  checkpoints: checkpointCase, "key-sets": keySetCase, receipts: receiptCase, "malformed-receipts": receiptCase,
+  checkpoints: checkpointCase, executions: executionCase, "key-sets": keySetCase, receipts: receiptCase, "malformed-receipts": receiptCase,
 };
 
 function refusal(kind, work) {
@@ -103,6 +105,13 @@ function checkpointCase({ vkey, log_key, note, checkpoint }) {
     said = { origin, size, root: base64(root) };
   });
   assert.deepEqual(said, checkpoint);
+}
+
+function executionCase({ form, text, refused_because, key, holds, action, decision, fingerprint }) {
+  if (refused_because !== undefined) return assert.throws(() => readExecution(text, form), (error) => error instanceof JsonError || error instanceof ShapeError);
+  const read = readExecution(text, form);
+  assert.deepEqual([read.action, read.decision, read.fingerprint], [action, decision, fingerprint]);
+  assert.equal(read.holdsUnder(PublicKey.parse(key)), holds);
 }
 
 function keySetCase({ jwks, accepted }) {

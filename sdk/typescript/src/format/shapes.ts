@@ -23,12 +23,17 @@ interface Formats {
   patterns: Record<string, string>;
   receipt: Shape;
   kinds: Record<string, Kind>;
+  /** What others sign, and the ledger wraps. */
+  wrapped: Record<WrappedForm, { bytes: number; members: Shape }>;
 }
+
+export type WrappedForm = "execution-native" | "vendor-wire";
 
 const FORMATS = JSON.parse(readFileSync(new URL("../../formats/statements.json", import.meta.url), "utf8")) as Formats;
 const COMPILED = new Map<string, RegExp>();
 
 export const RECEIPT = FORMATS.receipt;
+export const WRAPPED = FORMATS.wrapped;
 
 export class ShapeError extends Error {
   override name = "ShapeError";

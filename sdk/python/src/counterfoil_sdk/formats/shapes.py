@@ -18,6 +18,8 @@ from .strict_json import step
 _FORMATS = json.loads(files(__package__).joinpath("statements.json").read_text("utf-8"))
 
 RECEIPT = _FORMATS["receipt"]
+WRAPPED = _FORMATS["wrapped"]
+"""What others sign, and the ledger wraps, by form."""
 
 
 class ShapeError(ValueError):

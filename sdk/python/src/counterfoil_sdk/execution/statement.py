@@ -1,10 +1,6 @@
-"""What a provider did, signed by the provider alone.
+"""Building and signing an execution.
 
     {"typ":"execution/v1","iss":"notes","action":"act_…","decision":"sha256:…","capability":"<jti>","outcome":"EXECUTED", …}
-
-Promised: arguments and result stand in it as commitments under the seed that came with the capability, so the gateway
-can compare and a stranger cannot guess. Not promised: that what you sign is true; it is your statement.
-Golden bytes: docs/vectors/chain/execution.json.
 """
 
 import secrets
@@ -13,17 +9,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, TypedDict
 
-from .formats.canonical import bound_value, canonical, document_value
-from .formats.commitment import commit
-from .formats.encoding import base64url, from_base64url
-from .formats.envelope import Envelope, sign, signature_text
-from .formats.shapes import demand
-from .formats.signer import Signer, SigningKey
-
-__all__ = [
-    "Envelope", "ExecutionFacts", "Outcome", "Seen", "Signer", "SigningKey", "decision_id", "execution_statement",
-    "six_field_statement", "time_text",
-]  # fmt: skip
+from ..formats.canonical import bound_value, canonical, document_value
+from ..formats.commitment import commit
+from ..formats.encoding import base64url, from_base64url
+from ..formats.envelope import Envelope, sign, signature_text
+from ..formats.shapes import WRAPPED, demand
+from ..formats.signer import Signer
 
 Outcome = Literal["EXECUTED", "SKIPPED", "FAILED", "BLOCKED", "ESCALATED", "ABANDONED", "NOT_ATTEMPTED"]
 
@@ -45,8 +36,8 @@ class ExecutionFacts:
     """`act_…`, `txn` of the capability."""
     decision: str
     """Digest of the decision's envelope, `dec` of the capability."""
-    capability: str
-    """`jti` of the capability."""
+    capability: str | None
+    """`jti` of the capability; None where none is demanded."""
     seed: str
     """The provider seed as it came, `os` of the capability."""
     arguments: Any
@@ -56,20 +47,12 @@ class ExecutionFacts:
     """The JSON-RPC `result` as text that leaves on the wire; None where there is none."""
     error_code: str | None
     """`[A-Za-z0-9_.-]{1,64}`"""
-    started_at: datetime
+    started_at: datetime | None
+    """None where nothing was started."""
     executed_at: datetime
     seen: Seen | None = None
     nonce: str | None = None
     """For tests that compare bytes."""
-
-
-_MEMBERS = {
-    "typ": "execution/v1", "iss": "provider", "project": "prj", "action": "act", "provider": "provider", "tool": "tool",
-    "decision": "digest", "capability": "nonce", "args?": "commit",
-    "outcome": "EXECUTED|SKIPPED|FAILED|BLOCKED|ESCALATED|ABANDONED|NOT_ATTEMPTED", "result?": "commit",
-    "error_code?": "[A-Za-z0-9_.-]{1,64}", "charged?": "commit", "started_at": "time", "executed_at": "time",
-    "nonce": "nonce", "seen?": {"size": "int", "root": "base64"},
-}  # fmt: skip
 
 
 def time_text(moment: datetime) -> str:
@@ -81,8 +64,6 @@ async def execution_statement(facts: ExecutionFacts, signer: Signer) -> Envelope
     seed = from_base64url(facts.seed)
     if seed is None or len(seed) != 16:
         raise ValueError("the provider seed is 16 bytes in base64url")
-    # What hops add is not the provider's result (docs/formats/canonical-json.md).
-    result = None if facts.result_text is None else bound_value(facts.result_text, ("_meta", "resultType"))
     payload = {
         "typ": "execution/v1",
         "iss": facts.provider,
@@ -94,16 +75,23 @@ async def execution_statement(facts: ExecutionFacts, signer: Signer) -> Envelope
         "capability": facts.capability,
         "args": commit(seed, "args", document_value(facts.arguments)),
         "outcome": facts.outcome,
-        "result": None if result is None else commit(seed, "result", result),
+        "result": None if facts.result_text is None else _result_commitment(seed, facts.result_text),
         "error_code": facts.error_code,
         "charged": None,
-        "started_at": time_text(facts.started_at),
+        "started_at": None if facts.started_at is None else time_text(facts.started_at),
         "executed_at": time_text(facts.executed_at),
         "nonce": facts.nonce or base64url(secrets.token_bytes(16)),
         "seen": None if facts.seen is None else dict(facts.seen),
     }
-    demand(payload, _MEMBERS, "$")
+    demand(payload, WRAPPED["execution-native"]["members"], "$")
     return await sign(payload, signer)
+
+
+def _result_commitment(seed: bytes, text: str) -> str | None:
+    """None for a result that cannot be compared: a commitment to something else would look like a contradiction."""
+    # What hops add is not the provider's result (docs/formats/canonical-json.md).
+    value = bound_value(text, ("_meta", "resultType"))
+    return None if value.startswith("none:") else commit(seed, "result", value)
 
 
 _SIX = ("action_id", "decision_id", "outcome", "result_hash", "error_code", "executed_at")
