@@ -141,7 +141,15 @@ impl Entry {
 
     /// JCS(entry): the leaf data of the project's log.
     pub fn bytes(&self) -> Vec<u8> {
-        canonical(self)
+        let Self { v, project, seq, epoch, at, kind, body, prev } = self;
+        // No text of a day, id, digest or kind needs an escape; whatever else somebody sent as a day may.
+        if !epoch.bytes().all(|b| b.is_ascii_digit() || b == b'-') {
+            return canonical(self);
+        }
+        format!(
+            r#"{{"at":"{at}","body":"{body}","epoch":"{epoch}","kind":"{kind}","prev":"{prev}","project":"{project}","seq":{seq},"v":{v}}}"#
+        )
+        .into_bytes()
     }
 
     /// What the next entry names as `prev`.

@@ -105,12 +105,17 @@ impl Envelope {
 
     /// JCS(payload): what is signed.
     pub fn payload_bytes(&self) -> Vec<u8> {
-        canonical(&self.payload)
+        json::canonical_value(&self.payload)
     }
 
     /// JCS of the whole envelope: the body of an entry.
     pub fn bytes(&self) -> Vec<u8> {
-        canonical(self)
+        let mut text = br#"{"payload":"#.to_vec();
+        text.extend(self.payload_bytes());
+        text.extend(br#","signature":"#);
+        text.extend(canonical(&self.signature));
+        text.push(b'}');
+        text
     }
 
     pub fn digest(&self) -> Digest {

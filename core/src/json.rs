@@ -8,6 +8,7 @@
 //! Not promised: that the received bytes were canonical. Canonicalise once and keep the bytes.
 
 mod parser;
+mod writer;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -102,6 +103,13 @@ pub fn parse_within(text: &[u8], profile: Profile, limit: usize) -> Result<Value
 /// The RFC 8785 bytes of a value that came out of [`parse`] or is built from strings, integers, booleans and null.
 pub fn canonical<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     serde_jcs::to_vec(value).expect("documents of this crate have string keys and finite numbers")
+}
+
+/// As [`canonical`], for a value that was read.
+pub fn canonical_value(value: &Value) -> Vec<u8> {
+    let mut text = Vec::with_capacity(1024);
+    writer::write(value, &mut text);
+    text
 }
 
 /// As [`canonical`], as text.

@@ -94,6 +94,7 @@ impl Book {
         let matter = Matter::new(Decided::of(decision, entry.body, entry));
         self.open.insert(entry.body, Open { matter, due, cleared: Vec::new() });
         self.by_age.insert((entry.at, entry.body));
+        report.most_open = report.most_open.max(self.open.len());
         self.settle(entry.body, entry.at, report);
     }
 

@@ -19,7 +19,7 @@ use crate::receipt::is_skewed;
 use crate::reconcile::{DEFAULT_SIGN_WITHIN, Duty, Stated, Terms};
 use crate::statement::{Decision, PublishedType, Received, Statement};
 use crate::time::Timestamp;
-use crate::tree::{Frontier, Hash};
+use crate::tree::{self, Frontier, Hash};
 use graves::Graves;
 use keyring::Keyring;
 use std::collections::BTreeMap;
@@ -90,7 +90,7 @@ impl<'a> Chain<'a> {
         };
         self.follow(statement.as_ref(), &entry, report)?;
         report.verified += u64::from(statement.is_some());
-        self.append(&entry)
+        self.append(&entry, leaf)
     }
 
     /// The entry of a leaf, in canonical form and in its place in the chain.
@@ -230,15 +230,16 @@ impl<'a> Chain<'a> {
     }
 
     /// The entry is right: it becomes part of the tree, which must pass through what the holder kept.
-    fn append(&mut self, entry: &Entry) -> Result<(), Stop> {
+    fn append(&mut self, entry: &Entry, leaf: &[u8]) -> Result<(), Stop> {
+        let hash = Digest::of(leaf);
         let fork = |note: &str| Verdict::Forked { one: note.to_owned(), other: self.base.note.clone() };
         if let Some((held, note)) = self.base.held_entries.get(&entry.seq)
-            && *held != entry.hash()
+            && *held != hash
         {
             return Err(fork(note).into());
         }
-        self.frontier.grow(entry.leaf_hash());
-        (self.last_hash, self.last_at) = (Some(entry.hash()), Some(entry.at));
+        self.frontier.grow(tree::leaf_hash(leaf));
+        (self.last_hash, self.last_at) = (Some(hash), Some(entry.at));
         match self.base.held_roots.get(&self.frontier.size()) {
             Some((held, note)) if *held != self.frontier.root() => Err(fork(note).into()),
             Some(_) | None => Ok(()),

@@ -148,6 +148,8 @@ pub struct Report {
     /// Calls at the edges that are not over yet, and the first of them.
     pub open: u64,
     pub open_actions: Vec<ActionId>,
+    /// The most calls that were open at once: what memory grew with.
+    pub most_open: usize,
     pub providers: Vec<ProviderPin>,
     pub incomplete: Vec<String>,
     pub not_checked: Vec<NotChecked>,
@@ -167,6 +169,7 @@ impl Report {
             findings: BTreeMap::new(),
             open: 0,
             open_actions: Vec::new(),
+            most_open: 0,
             providers: Vec::new(),
             incomplete: Vec::new(),
             not_checked: Vec::new(),
