@@ -43,6 +43,9 @@ pub struct Config {
     /// What one peer may ask of the public listener.
     #[serde(default)]
     pub rate: Rate,
+    /// How long a gateway may be silent before its open calls count as OUTCOME_UNKNOWN. It asks every two seconds.
+    #[serde(default = "default_lease")]
+    pub lease_seconds: u32,
     pub database: DatabaseConfig,
 }
 
@@ -114,6 +117,10 @@ fn loopback_names() -> Vec<String> {
 
 fn default_port() -> u16 {
     5432
+}
+
+fn default_lease() -> u32 {
+    30
 }
 
 // More connections than cores help little, and every append of one project waits for the same row anyway.

@@ -24,7 +24,10 @@ pub(crate) mod store;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use counterfoil_core::id::{InstanceId, ProjectId};
+
 use crate::database::Database;
+use crate::reconciliation::Heard;
 
 pub use append::AppendError;
 pub use heads_file::HeadsFileError;
@@ -40,6 +43,7 @@ pub struct Ledger {
     heads_file: PathBuf,
     turns: project::Turns,
     cache: project::Cache,
+    heard: Heard,
 }
 
 impl Ledger {
@@ -59,6 +63,7 @@ impl Ledger {
             heads_file: heads_file.to_owned(),
             turns: project::Turns::default(),
             cache: project::Cache::default(),
+            heard: Heard::default(),
         })
     }
 
@@ -67,6 +72,13 @@ impl Ledger {
         match self.seen.changes() {
             Some(heads) => heads_file::write(&self.heads_file, &heads),
             None => Ok(()),
+        }
+    }
+
+    /// A gateway process asked something. If that cannot be written down it asks again soon.
+    pub(crate) async fn heard(&self, project: ProjectId, instance: InstanceId) {
+        if let Err(error) = self.heard.note(&self.database, project, instance).await {
+            tracing::warn!(%project, %error, "gateway not noted");
         }
     }
 

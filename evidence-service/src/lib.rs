@@ -15,6 +15,7 @@ mod http;
 mod keys;
 pub mod ledger;
 mod public;
+mod reconciliation;
 mod service;
 pub mod setup;
 #[cfg(test)]

@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::health::Readiness;
 use crate::http::Limiter;
 use crate::ledger::Ledger;
+use crate::reconciliation::sweep;
 use crate::setup::{SetupError, open_ledger};
 
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +41,7 @@ pub struct Bound {
     internal_router: Router,
     limiter: Limiter,
     ledger: Arc<Ledger>,
+    lease: Duration,
 }
 
 /// Binds and serves until `shutdown` resolves.
@@ -60,7 +62,8 @@ pub async fn bind(config: Config) -> Result<Bound, ServeError> {
     // The restore guard's first look; whoever asks /readyz gets the same answer.
     let readiness = Readiness::of(&ledger).await;
     tracing::info!(ready = readiness.ready, "evidence service bound");
-    Ok(Bound { public, internal, public_router, internal_router, limiter, ledger })
+    let lease = Duration::from_secs(config.lease_seconds.max(1).into());
+    Ok(Bound { public, internal, public_router, internal_router, limiter, ledger, lease })
 }
 
 impl Bound {
@@ -76,6 +79,7 @@ impl Bound {
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
         let (stop, stopped) = watch::channel(());
         let auditing = tokio::spawn(audit(Arc::clone(&self.ledger)));
+        let sweeping = tokio::spawn(sweep(Arc::clone(&self.ledger), self.lease));
         let upkeep = tokio::spawn(upkeep(Arc::clone(&self.ledger), self.limiter, stopped.clone()));
         tokio::spawn(async move {
             shutdown.await;
@@ -86,6 +90,7 @@ impl Bound {
             listener::serve(self.internal, self.internal_router, stopped, FAREWELL),
         );
         auditing.abort();
+        sweeping.abort();
         let _ = upkeep.await;
         self.ledger.save_heads().map_err(SetupError::from)?;
         Ok(())

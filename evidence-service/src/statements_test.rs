@@ -4,7 +4,7 @@ use crate::cluster::{Binaries, Cluster};
 use crate::config::{Config, DatabaseConfig, Rate};
 use crate::database::Sql;
 use crate::setup::{migrate, prepare_database};
-use crate::{accounts, control, database, health, keys, ledger, public, setup};
+use crate::{accounts, control, database, health, keys, ledger, public, reconciliation, setup};
 
 fn all() -> Vec<&'static [(&'static str, Sql)]> {
     let mut all = vec![
@@ -14,6 +14,7 @@ fn all() -> Vec<&'static [(&'static str, Sql)]> {
         health::ALL,
         keys::store::ALL,
         public::ALL,
+        reconciliation::ALL,
         setup::DIRECTORY_STATEMENTS,
     ];
     all.extend(ledger::store::ALL);
@@ -36,6 +37,7 @@ async fn every_statement_prepares_against_the_schema() {
         heads_file: nowhere,
         hosts: Vec::new(),
         rate: Rate::default(),
+        lease_seconds: 30,
         database: DatabaseConfig {
             host: running.socket_folder().to_str().unwrap().to_owned(),
             port: running.port(),

@@ -17,6 +17,7 @@ use crate::in_flight::InFlight;
 use crate::listener;
 use crate::metrics::Metrics;
 use crate::recorder::{Courier, Recorder};
+use crate::shelf::Shelf;
 use crate::upstream::{Fleet, Start};
 use counterfoil_core::id::{InstanceId, ProviderId};
 use counterfoil_jwks::{Holder, KekError, KekSource, Store, StoreError, secret};
@@ -96,6 +97,7 @@ impl Gateway {
             projects,
             providers: providers(config.providers),
             fleet: Fleet::empty(),
+            shelf: Shelf::default(),
             sessions,
             in_flight: InFlight::default(),
             keys,

@@ -9,7 +9,7 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use counterfoil_core::control::Unchanged;
 use counterfoil_core::digest::Digest;
-use counterfoil_core::id::ProjectId;
+use counterfoil_core::id::{InstanceId, ProjectId};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -26,6 +26,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 pub(crate) struct Follow {
     project: ProjectId,
     known: Option<Digest>,
+    /// The gateway process that asks: it lives.
+    instance: Option<InstanceId>,
     #[serde(default)]
     wait_ms: u64,
 }
@@ -40,6 +42,9 @@ pub(crate) async fn control(
     let token = gateways.who(ledger.database(), &headers).await?;
     if !token.names_project(asked.project) {
         return Err(ApiError::Forbidden);
+    }
+    if let Some(instance) = asked.instance {
+        ledger.heard(asked.project, instance).await;
     }
     let wait = Duration::from_millis(asked.wait_ms).min(LONGEST_WAIT);
     let mut snapshot = snapshot::follow(&ledger, asked.project, asked.known, wait).await?;

@@ -103,6 +103,12 @@ impl<'c> ProjectTx<'c> {
         Err(DatabaseError::Refused(format!("{touched} rows changed where {expected} should have")))
     }
 
+    /// Runs a statement that may touch any number of rows.
+    pub(crate) async fn touch(&self, sql: Sql, parameters: Parameters<'_>) -> Result<u64, DatabaseError> {
+        let statement = self.tx.prepare_cached(sql.text()).await?;
+        Ok(self.tx.execute(&statement, parameters).await?)
+    }
+
     /// An error says only that the answer did not come: the commit may stand. See `ledger::doubt`.
     pub(crate) async fn commit(self) -> Result<(), tokio_postgres::Error> {
         self.tx.commit().await

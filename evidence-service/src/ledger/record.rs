@@ -3,11 +3,12 @@
 //! Signatures are checked before the lock is taken, because a key's bytes never change; whether the key still counts
 //! is read under the lock. Openings of decisions are kept beside them, unread: we cannot open them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use counterfoil_core::digest::Digest;
 use counterfoil_core::envelope::Envelope;
-use counterfoil_core::id::ProjectId;
+use counterfoil_core::id::{InstanceId, ProjectId};
 use counterfoil_core::key::Thumbprint;
 use counterfoil_core::receipt::Receipt;
 use counterfoil_core::record::{ItemAnswer, OpeningItem, Recorded, RefusedReason, StatementItem};
@@ -21,6 +22,7 @@ use super::judge::{Candidate, Fate, IdempotencyKey, SignatureCheck, judge};
 use super::seal::{Placed, Sealed};
 use super::{Ledger, store};
 use crate::database::{DatabaseError, ProjectTx};
+use crate::reconciliation;
 
 /// A statement as it came, parsed; nothing about its signature is known yet.
 pub(crate) struct Arrived {
@@ -57,6 +59,8 @@ const MAX_STATEMENT: usize = 128 * 1024;
 pub(crate) const MAX_OPENING: usize = 256 * 1024;
 
 struct Batch {
+    /// The gateway process that sent it.
+    instance: InstanceId,
     candidates: Vec<Candidate>,
 }
 
@@ -109,8 +113,17 @@ impl Job for Batch {
         })
     }
 
-    async fn beside(&self, _: &ProjectTx<'_>, _: &Sealed) -> Result<(), DatabaseError> {
-        Ok(())
+    /// What was cleared waits for its outcome from this commit on; what was observed waits no longer.
+    async fn beside(&self, tx: &ProjectTx<'_>, sealed: &Sealed) -> Result<(), DatabaseError> {
+        let spoken: HashMap<Digest, &Statement> =
+            self.candidates.iter().map(|candidate| (candidate.digest, &candidate.statement)).collect();
+        let placed = sealed.placed.iter().filter_map(|placed| {
+            let statement = spoken.get(&placed.accepted.digest)?;
+            Some((placed.entry.seq, placed.accepted.digest, *statement))
+        });
+        let placed: Vec<_> = placed.collect();
+        reconciliation::open(tx, self.instance, sealed.head.last_at, &placed).await?;
+        reconciliation::close(tx, &placed).await
     }
 }
 
@@ -119,13 +132,14 @@ impl Ledger {
     pub(crate) async fn record(
         self: &Arc<Self>,
         project: ProjectId,
+        instance: InstanceId,
         arrived: Vec<Arrived>,
     ) -> Result<Vec<ItemAnswer>, AppendError> {
         let digests: Vec<Digest> = arrived.iter().map(|arrived| arrived.envelope.digest()).collect();
         let ledger = Arc::clone(self);
         // In a task of its own: a gateway that hangs up must not stop a commit half way.
         let task = tokio::spawn(async move {
-            let batch = ledger.check(project, arrived).await?;
+            let batch = ledger.check(project, instance, arrived).await?;
             ledger.append(project, &batch).await
         });
         match task.await.map_err(|_| AppendError::Unknown)? {
@@ -141,7 +155,12 @@ impl Ledger {
     }
 
     /// Checks signatures against the keys that the project ever introduced.
-    async fn check(&self, project: ProjectId, arrived: Vec<Arrived>) -> Result<Batch, AppendError> {
+    async fn check(
+        &self,
+        project: ProjectId,
+        instance: InstanceId,
+        arrived: Vec<Arrived>,
+    ) -> Result<Batch, AppendError> {
         let issuer = self.project(project).await?.issuer.clone();
         let kids: Vec<Thumbprint> = arrived.iter().map(|arrived| arrived.kid().clone()).collect();
         let keys = self.public_keys(project, &kids).await?;
@@ -155,7 +174,7 @@ impl Ledger {
             let kid = envelope.kid().clone();
             Candidate { statement, digest, body, kid, signature, credential: item.credential, idempotency }
         });
-        Ok(Batch { candidates: candidates.collect() })
+        Ok(Batch { instance, candidates: candidates.collect() })
     }
 
     /// Keeps sealed openings. They follow their decisions in a later batch, so they get no place in the chain.

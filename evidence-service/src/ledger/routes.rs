@@ -10,7 +10,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use counterfoil_core::digest::Digest;
-use counterfoil_core::id::ProjectId;
+use counterfoil_core::id::{InstanceId, ProjectId};
 use counterfoil_core::record::{
     Item, ItemAnswer, MAX_ITEMS, OpeningItem, RecordAnswer, RecordRequest, RefusedReason,
 };
@@ -40,7 +40,7 @@ pub(crate) async fn record(
     let request = read(&headers, &whole(body).await?)?;
     let mut answers: Vec<Option<ItemAnswer>> = request.items.iter().map(|_| None).collect();
     let shares = share(&request, &token, &mut answers)?;
-    let work = shares.into_iter().map(|(project, share)| settle(&ledger, project, share));
+    let work = shares.into_iter().map(|(project, share)| settle(&ledger, request.instance, project, share));
     let mut unavailable = false;
     for (places, settled) in join_all(work).await {
         unavailable |= settled.is_none();
@@ -120,26 +120,28 @@ fn share(
 /// The answers of one project; none if it is known that nothing was recorded.
 async fn settle(
     ledger: &Arc<Ledger>,
+    instance: InstanceId,
     project: ProjectId,
     share: Share,
 ) -> (Vec<usize>, Option<Vec<ItemAnswer>>) {
     let (mut places, statements): (Vec<usize>, Vec<Arrived>) = share.statements.into_iter().unzip();
     let (kept_places, openings): (Vec<usize>, Vec<OpeningItem>) = share.openings.into_iter().unzip();
     places.extend(kept_places);
-    let settled = both(ledger, project, statements, openings).await;
+    let settled = both(ledger, instance, project, statements, openings).await;
     let settled = settled.inspect_err(|error| tracing::warn!(%project, %error, "not recorded"));
     (places, settled.ok())
 }
 
 async fn both(
     ledger: &Arc<Ledger>,
+    instance: InstanceId,
     project: ProjectId,
     statements: Vec<Arrived>,
     openings: Vec<OpeningItem>,
 ) -> Result<Vec<ItemAnswer>, AppendError> {
     let mut answers = Vec::new();
     if !statements.is_empty() {
-        answers.extend(ledger.record(project, statements).await?);
+        answers.extend(ledger.record(project, instance, statements).await?);
     }
     if !openings.is_empty() {
         let decisions: Vec<Digest> = openings.iter().map(|opening| opening.decision).collect();

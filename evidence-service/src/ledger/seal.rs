@@ -7,6 +7,7 @@ use counterfoil_core::checkpoint::Checkpoint;
 use counterfoil_core::digest::Digest;
 use counterfoil_core::entry::{Entry, Kind};
 use counterfoil_core::envelope::Signed;
+use counterfoil_core::id::ActionId;
 use counterfoil_core::issuer::Issuer;
 use counterfoil_core::key::{Ledger, Log, PublicKey, SigningKey};
 use counterfoil_core::statement::{Counts, Epoch, EpochType};
@@ -117,5 +118,11 @@ impl Accepted {
             body: signed.bytes().to_vec(),
             projection: Projection::default(),
         }
+    }
+
+    /// A statement of our own about one action, which its projection names too.
+    pub(crate) fn about<T>(kind: Kind, signed: &Signed<T>, action: ActionId) -> Self {
+        let projection = Projection { action: Some(action.uuid()), ..Projection::default() };
+        Self { projection, ..Self::own(kind, signed) }
     }
 }

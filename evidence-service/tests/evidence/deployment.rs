@@ -65,6 +65,7 @@ pub fn config(running: &Running, database: &str, folder: &Path) -> Config {
         heads_file: folder.join("heads.json"),
         hosts: vec!["127.0.0.1".to_owned()],
         rate: Rate::default(),
+        lease_seconds: 30,
         database: DatabaseConfig {
             host: running.socket_folder().to_str().expect("a short path").to_owned(),
             port: running.port(),

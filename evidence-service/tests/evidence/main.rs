@@ -10,6 +10,7 @@ mod doubt;
 mod gateway;
 mod idempotency;
 mod log;
+mod outcomes;
 mod public;
 mod record;
 mod schema;
