@@ -71,7 +71,7 @@ class RealGateway(unittest.TestCase):
                 error.close()
         self.fail("no observation")
 
-    def test_1_the_real_gateways_capability_is_accepted_and_both_halves_match(self):
+    def test_the_real_gateways_capability_is_accepted_and_both_halves_match(self):
         params = {"name": "note_write", "arguments": ARGS, "_meta": {"dev.counterfoil/want": "full"}}
         result = self.ask(1, "tools/call", params)["result"]
         self.assertEqual(result["content"][0]["text"], "wrote /notes/a.txt")
@@ -94,13 +94,13 @@ class RealGateway(unittest.TestCase):
         checked = asyncio.run(store.check(f"{self.world.evidence}{self.world.page}"))
         self.assertEqual((checked.found, checked.alarm), (1, None))
 
-    def test_2_a_replay_and_a_call_around_the_gateway_are_refused(self):
+    def test_then_a_replay_and_a_call_around_the_gateway_are_refused(self):
         asked = next(line for line in self.world.lines("asked.jsonl") if line["method"] == "tools/call")
         self.assertEqual(self.around(asked)["error"]["data"]["reason"], "capability_used")
         direct = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "note_write", "arguments": ARGS}}
         self.assertEqual(self.around(direct)["error"]["data"]["reason"], "capability_missing")
         self.assertEqual(len(self.world.lines("notes.jsonl")), 1)
 
-    def test_3_what_the_rules_do_not_allow_never_reaches_the_provider(self):
+    def test_then_what_the_rules_do_not_allow_never_reaches_the_provider(self):
         self.ask(2, "tools/call", {"name": "note_write", "arguments": {"path": "/elsewhere/a.txt", "text": "x"}})
         self.assertEqual(len(self.world.lines("notes.jsonl")), 1)

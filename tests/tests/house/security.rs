@@ -24,10 +24,15 @@ fn rows() -> Vec<(String, String)> {
 fn test_names() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for file in repository::tracked().expect("git lists the files") {
-        if file.extension() != Some("rs".as_ref()) {
+        let extension = file.extension().and_then(|e| e.to_str()).unwrap_or("").to_owned();
+        let read = || std::fs::read_to_string(repository::root().join(&file)).expect("sources are UTF-8");
+        if extension == "py" && file.starts_with("sdk") {
+            names.extend(python_tests(&read()));
+        }
+        if extension != "rs" {
             continue;
         }
-        let text = std::fs::read_to_string(repository::root().join(file)).expect("sources are UTF-8");
+        let text = read();
         let mut is_test = false;
         for line in text.lines().map(str::trim) {
             is_test |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
@@ -45,6 +50,13 @@ fn test_names() -> BTreeSet<String> {
         }
     }
     names
+}
+
+/// Tests of the SDKs: both say the same, and unittest wants its prefix.
+fn python_tests(text: &str) -> Vec<String> {
+    let lines = text.lines().map(|line| line.trim().trim_start_matches("async "));
+    let names = lines.filter_map(|line| line.strip_prefix("def test_")?.split('(').next());
+    names.map(str::to_owned).collect()
 }
 
 #[test]
