@@ -28,7 +28,7 @@ pub struct Database {
     pub address: DatabaseAddress,
     /// Somebody who may make roles and databases; None when that was done before.
     admin: Option<tokio_postgres::Config>,
-    _cluster: Option<OwnCluster>,
+    cluster: Option<OwnCluster>,
 }
 
 struct OwnCluster {
@@ -67,7 +67,7 @@ impl Database {
         let admin = Some(running.admin("postgres"));
         let data = cluster.data_folder().to_owned();
         let cluster = OwnCluster { running: Some(running), data, folder: folder.clone() };
-        Ok(Self { address, admin, _cluster: Some(cluster) })
+        Ok(Self { address, admin, cluster: Some(cluster) })
     }
 
     /// A database that somebody else looks after. `url` is that of a role that may make roles and databases.
@@ -81,7 +81,7 @@ impl Database {
         let port = admin.get_ports().first().copied().unwrap_or(5432);
         let password_file = password_file.map(std::path::absolute).transpose()?;
         let address = DatabaseAddress { host, port, name: name.to_owned(), password_file };
-        Ok(Self { address, admin: Some(admin), _cluster: None })
+        Ok(Self { address, admin: Some(admin), cluster: None })
     }
 
     /// The database that evidence.toml names; somebody else looks after it.
@@ -93,7 +93,15 @@ impl Database {
             name: configured.name,
             password_file: configured.password_file,
         };
-        Ok(Self { address, admin: None, _cluster: None })
+        Ok(Self { address, admin: None, cluster: None })
+    }
+
+    /// For people who look for it.
+    pub fn place(&self) -> String {
+        match &self.cluster {
+            Some(cluster) => format!("`{}`", cluster.data.display()),
+            None => format!("`{}`, named `{}`,", self.address.host, self.address.name),
+        }
     }
 
     pub fn admin(&self) -> anyhow::Result<&tokio_postgres::Config> {

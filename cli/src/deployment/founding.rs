@@ -67,6 +67,15 @@ pub async fn found(
     let evidence = Config::from_file(&folder.evidence_config())?;
     setup::migrate(&evidence).await?;
     let setup = Setup::open(&evidence).await?;
+    if !setup.projects().await?.is_empty() {
+        // Without that deployment's keys nothing can follow in its projects, and its audit would say so for ever.
+        forget_new_keys(folder)?;
+        bail!(
+            "the database in {} holds a deployment whose keys are not in `{}`: bring them back, or remove the database",
+            database.place(),
+            folder.path().display()
+        );
+    }
     let project = create_project(folder, wish.project, &setup).await?;
     introduce_gateway_keys(folder, wish.mode, &project, &setup).await?;
 
@@ -117,6 +126,12 @@ fn mint_keys(folder: &Folder) -> anyhow::Result<()> {
     gateway.mint_secret(PAIRWISE_SUB)?;
     gateway.mint_secret(SESSION_SEAL)?;
     Ok(())
+}
+
+/// Nothing was signed with them yet.
+fn forget_new_keys(folder: &Folder) -> std::io::Result<()> {
+    let made = [folder.evidence_keys(), folder.evidence_kek(), folder.gateway_keys(), folder.gateway_kek()];
+    made.iter().chain([&folder.evidence_config()]).try_for_each(std::fs::remove_file)
 }
 
 async fn create_project(folder: &Folder, name: &str, setup: &Setup) -> anyhow::Result<Arc<Project>> {

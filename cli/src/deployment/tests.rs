@@ -124,6 +124,29 @@ async fn a_deployment_is_never_made_over_another() {
     assert_eq!(ProjectRecord::of(&site.folder).unwrap().id, before.id);
 }
 
+/// Somebody who removes the folder and begins again must not go on in a ledger whose keys are gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_of_another_deployment_is_refused_and_leaves_no_keys() {
+    let site = site().await;
+    let other = TempDir::new().unwrap();
+    let folder = Folder::open(other.path()).unwrap();
+    let wish = Wish {
+        host: "gw.example",
+        mode: Mode::Production,
+        project: "other",
+        agent: "other",
+        database: DatabaseKind::Managed,
+        first_key: FirstKey::Made,
+    };
+    let ports = PortArguments::any().settle().unwrap();
+
+    let refused = found(&folder, &wish, &site.database, &ports).await;
+
+    assert!(refused.is_err_and(|error| error.to_string().contains("bring them back")));
+    assert!(!folder.evidence_keys().exists() && !folder.gateway_kek().exists());
+    assert_eq!(site.setup().await.projects().await.unwrap().len(), 1);
+}
+
 /// C3: a rotation mints a new key id, and an interrupted one goes on instead of starting over.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rotation_goes_on_wherever_it_stopped() {
