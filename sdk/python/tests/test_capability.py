@@ -8,8 +8,9 @@ import tempfile
 import time
 import unittest
 import warnings
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from multiprocessing import get_context
 
 from counterfoil_sdk.capability import CapabilityRefusal, FileStore, Guard, MemoryStore, PostgresStore, RedisStore
 from counterfoil_sdk.execution import time_text
@@ -41,6 +42,16 @@ def slip(*, signing=None, answers=None, **changes):
 
 def presented(capability, tool="note_write", arguments=ARGS):
     return call(tool, arguments, capability)
+
+
+def present(folder, calls):
+    """One of two providers on one machine: presents every call again and again, and says how many were admitted."""
+
+    async def every():
+        one = guard(store=FileStore(folder))
+        return await asyncio.gather(*(one.admit(params) for _ in range(16) for params in calls), return_exceptions=True)
+
+    return sum(not isinstance(outcome, Exception) for outcome in asyncio.run(every()))
 
 
 class Capabilities(unittest.IsolatedAsyncioTestCase):
@@ -155,6 +166,12 @@ class Capabilities(unittest.IsolatedAsyncioTestCase):
         outcomes = await asyncio.gather(*racing, return_exceptions=True)
         self.assertEqual(sum(not isinstance(outcome, Exception) for outcome in outcomes), 50)
 
+    async def test_of_racing_presentations_to_two_processes_one_is_admitted(self):
+        calls = [presented(slip()) for _ in range(50)]
+        with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(2, get_context("spawn")) as pool:
+            counts = list(pool.map(present, [folder] * 2, [calls] * 2))
+        self.assertEqual(sum(counts), 50, f"{counts} of 1600 presentations")
+
     async def test_a_refused_call_uses_nothing_up(self):
         one, capability = guard(), slip()
         await self.refused(one, presented(capability, "note_write", {}), "capability_arguments")
@@ -267,6 +284,11 @@ class Following(unittest.IsolatedAsyncioTestCase):
         late = int(self.now())
         fresh = slip(gen=4, iat=late, nbf=late - 5, exp=late + 30)
         await self.refused(one, presented(fresh), "capability_generation")
+
+    async def test_the_first_calls_wait_for_one_key_set_and_one_generation_together(self):
+        one = guard(keys=None, gateway=self.world.address, generation="follow")
+        await asyncio.gather(*(one.admit(presented(slip())) for _ in range(20)))
+        self.assertEqual(self.world.asked, 1)
 
     async def test_an_unknown_key_causes_one_fetch_and_an_absent_key_set_a_refusal(self):
         one = guard(keys=None, gateway=self.world.address, now=self.now)

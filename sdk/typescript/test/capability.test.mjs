@@ -1,9 +1,12 @@
 // C1: no fresh capability, no execution. Every way to misuse one is refused with a reason of its own.
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { mkdtempSync, readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { after, before, test } from "node:test";
 import { Guard, fileStore, memoryStore, postgresStore, redisStore } from "../dist/capability.js";
 import { KeySet } from "../dist/verify.js";
@@ -121,6 +124,19 @@ test("of racing presentations one is admitted", async () => {
   assert.equal((await Promise.all(racing)).reduce((sum, one) => sum + one), 50);
 });
 
+test("of racing presentations to two processes one is admitted", async () => {
+  const plan = {
+    folder: mkdtempSync(join(tmpdir(), "counterfoil-race-")), keys: GATEWAY_KEYS, rounds: 16,
+    options: { issuer: ISSUER, provider: "notes", project: PROJECT, env: "live", generation: "seen" },
+    calls: Array.from({ length: 50 }, () => presented(slip())),
+  };
+  const file = join(plan.folder, "..", `${basename(plan.folder)}.json`);
+  writeFileSync(file, JSON.stringify(plan));
+  const run = () => promisify(execFile)(process.execPath, [fileURLToPath(new URL("presenter.mjs", import.meta.url)), file]);
+  const counts = (await Promise.all([run(), run()])).map(({ stdout }) => Number(stdout));
+  assert.equal(counts[0] + counts[1], 50, `${counts} of 1600 presentations`);
+});
+
 test("a refused call uses nothing up", async () => {
   const one = guard();
   const capability = slip();
@@ -183,6 +199,13 @@ test("the generation is followed, and its silence is a no", async () => {
   const fresh = claimed({ gen: 4, iat: late, nbf: late - 5, exp: late + 30 });
   await assert.rejects(followed.admit(presented(fresh)), { code: "capability_generation" });
   world.state.isSilent = false;
+});
+
+test("the first calls wait for one key set and one generation together", async () => {
+  Object.assign(world.state, { gen: 3, asked: 0, keys: GATEWAY_KEYS });
+  const first = guard({ keys: undefined, gateway: world.address, generation: "follow" });
+  await Promise.all(Array.from({ length: 20 }, () => first.admit(presented(slip()))));
+  assert.equal(world.state.asked, 1);
 });
 
 test("an unknown key causes one fetch, and an absent key set a refusal", async () => {

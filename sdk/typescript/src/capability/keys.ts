@@ -1,7 +1,7 @@
 /**
  * The gateway's keys, where this provider was told to find them.
  *
- * Promised: a token never says where keys are. An unknown key id causes one fetch, and no more than one in ten seconds; a set
+ * Promised: a token never says where keys are. An unknown key id causes one fetch, and no more than one in ten seconds (one, while there is no set at all); a set
  * that could not be read again for an hour counts no more. Without a set, nobody is believed.
  */
 import { readFile } from "node:fs/promises";
@@ -12,6 +12,7 @@ import { refuse } from "./refusal.js";
 export type KeySource = URL | string | KeySet;
 
 const BETWEEN_FETCHES = 10_000;
+const BETWEEN_FIRST_FETCHES = 1_000;
 const FRESH = 5 * 60_000;
 const OLDEST = 60 * 60_000;
 const LARGEST = 256 * 1024;
@@ -20,6 +21,7 @@ export class GatewayKeys {
   #set: KeySet | null = null;
   #readAt = 0;
   #triedAt = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | null = null;
 
   constructor(
     private readonly source: KeySource,
@@ -34,7 +36,8 @@ export class GatewayKeys {
 
   async find(kid: string): Promise<PinnedKey> {
     const isOld = !(this.source instanceof KeySet) && this.now() - this.#readAt > FRESH;
-    if (isOld || !this.#set?.byKid(kid)) await this.#read();
+    // One fetch at a time, however many calls wait for it.
+    if (isOld || !this.#set?.byKid(kid)) await (this.#reading ??= this.#read().finally(() => { this.#reading = null; }));
     const isTooOld = !(this.source instanceof KeySet) && this.now() - this.#readAt > OLDEST;
     if (!this.#set || isTooOld) refuse("capability_keys");
     const key = this.#set.byKid(kid);
@@ -42,7 +45,8 @@ export class GatewayKeys {
   }
 
   async #read(): Promise<void> {
-    if (this.source instanceof KeySet || this.now() - this.#triedAt < BETWEEN_FETCHES) return;
+    const between = this.#set ? BETWEEN_FETCHES : BETWEEN_FIRST_FETCHES;
+    if (this.source instanceof KeySet || this.now() - this.#triedAt < between) return;
     this.#triedAt = this.now();
     try {
       const set = KeySet.parse(await bytesOf(this.source));

@@ -1,9 +1,10 @@
 """The gateway's keys, where this provider was told to find them.
 
-Promised: a token never says where keys are. An unknown key id causes one fetch, and no more than one in ten seconds; a set
-that could not be read again for an hour counts no more. Without a set, nobody is believed.
+Promised: a token never says where keys are. An unknown key id causes one fetch, and no more than one in ten seconds (one, while there is no set at
+all); a set that could not be read again for an hour counts no more. Without a set, nobody is believed.
 """
 
+import asyncio
 import math
 import os
 from collections.abc import Callable
@@ -18,6 +19,7 @@ KeySource = str | os.PathLike[str] | KeySet
 
 # Seconds.
 _BETWEEN_FETCHES = 10
+_BETWEEN_FIRST_FETCHES = 1
 _FRESH = 5 * 60
 _OLDEST = 60 * 60
 _LARGEST = 256 * 1024
@@ -33,11 +35,14 @@ class GatewayKeys:
         self._set = source if isinstance(source, KeySet) else None
         self._read_at = math.inf if isinstance(source, KeySet) else 0.0
         self._tried_at = -math.inf
+        # One fetch at a time, however many calls wait for it.
+        self._reading = asyncio.Lock()
 
     async def find(self, kid: str) -> PinnedKey:
-        is_known = self._set is not None and self._set.by_kid(kid) is not None
-        if not is_known or self._now() - self._read_at > _FRESH:
-            await self._read()
+        if self._wants(kid):
+            async with self._reading:
+                if self._wants(kid):
+                    await self._read()
         if self._set is None or self._now() - self._read_at > _OLDEST:
             refuse("capability_keys")
         key = self._set.by_kid(kid)
@@ -45,8 +50,13 @@ class GatewayKeys:
             refuse("capability_key")
         return key
 
+    def _wants(self, kid: str) -> bool:
+        is_known = self._set is not None and self._set.by_kid(kid) is not None
+        return not is_known or self._now() - self._read_at > _FRESH
+
     async def _read(self) -> None:
-        if isinstance(self._source, KeySet) or self._now() - self._tried_at < _BETWEEN_FETCHES:
+        between = _BETWEEN_FETCHES if self._set else _BETWEEN_FIRST_FETCHES
+        if isinstance(self._source, KeySet) or self._now() - self._tried_at < between:
             return
         self._tried_at = self._now()
         try:
