@@ -24,11 +24,11 @@ pub use pins::with_pins;
 use crate::lint::LintError;
 use crate::noun::{NounKind, NounSource};
 use counterfoil_core::digest::Digest;
-use counterfoil_core::id::{ProviderId, ToolName};
+use counterfoil_core::id::{AgentId, ProviderId, ToolName};
 use counterfoil_core::statement::{
     DataClass, Destination, Magnitude, Operation, Reversibility, ServiceName, Verb,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Largest text of a registry or rules file, in bytes.
@@ -59,6 +59,7 @@ pub struct Tool {
     verb: Verb,
     nouns: Vec<NounSource>,
     pin: Option<Digest>,
+    shown_to: Option<BTreeSet<AgentId>>,
     dimensions: Dimensions,
     redact: Vec<String>,
     fields: BTreeMap<String, Field>,
@@ -164,6 +165,12 @@ impl Tool {
     /// Digest of the definition that the operator read when classifying it. Without one every call is held.
     pub fn pin(&self) -> Option<Digest> {
         self.pin
+    }
+
+    /// Whether this agent may know that the tool exists. The list rule: it says nothing about calls, and a call of a
+    /// tool that is not shown is that of a tool that does not exist.
+    pub fn is_shown_to(&self, agent: AgentId) -> bool {
+        self.shown_to.as_ref().is_none_or(|agents| agents.contains(&agent))
     }
 
     pub(crate) fn dimensions(&self) -> &Dimensions {

@@ -3,12 +3,12 @@
 use super::MAX_DOCUMENT;
 use crate::lint::LintError;
 use counterfoil_core::digest::Digest;
-use counterfoil_core::id::{ProviderId, ToolName};
+use counterfoil_core::id::{AgentId, ProviderId, ToolName};
 use counterfoil_core::statement::{
     DataClass, Destination, Magnitude, NounType, Operation, Reversibility, ServiceName, Verb,
 };
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -46,6 +46,8 @@ pub(super) struct ToolText {
     pub destination: Option<Destination>,
     pub magnitude: Option<Magnitude>,
     pub reversibility: Option<Reversibility>,
+    /// Agents that may know of it; everybody when absent.
+    pub shown_to: Option<BTreeSet<AgentId>>,
     #[serde(default)]
     pub redact: Vec<String>,
     #[serde(default)]

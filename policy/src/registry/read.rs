@@ -88,6 +88,7 @@ fn tool(place: &str, name: ToolName, text: ToolText, defects: &mut Defects) -> T
         service: text.service,
         verb: text.verb,
         pin: text.pin,
+        shown_to: text.shown_to,
         dimensions: Dimensions {
             operation: text.operation,
             data_class: text.data_class,
