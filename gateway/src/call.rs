@@ -32,6 +32,7 @@ pub struct Received {
 /// What was asked for.
 pub enum Asked {
     Tool {
+        /// The provider's own name of it; at the address of all providers the caller wrote a longer one.
         name: String,
         params: Params,
     },

@@ -4,14 +4,16 @@
 //! learns nothing, and one with a key of another project the same as one who asks for a provider that does not exist.
 //! What a refused call leaves behind is decided in one place, `endpoint`.
 //!
-//!     POST /mcp/<provider>  /stdio/<provider>   Authorization: Bearer cfk_…      one JSON-RPC message
+//!     POST /mcp/<provider>  /stdio/<provider>   /mcp  /stdio   Authorization: Bearer cfk_…      one JSON-RPC message
 
+mod address;
 mod auth;
 mod body;
 mod endpoint;
 mod guard;
 mod headers;
 mod legacy;
+mod list;
 mod methods;
 pub mod metrics;
 mod modern;
@@ -37,6 +39,8 @@ use tower_http::set_header::SetResponseHeaderLayer;
 pub fn router(house: Arc<House>) -> Router {
     let guarded = house.clone();
     Router::new()
+        .route("/mcp", any(endpoint::over(Origin::Mcp)))
+        .route("/stdio", any(endpoint::over(Origin::Stdio)))
         .route("/mcp/{provider}", any(endpoint::over(Origin::Mcp)))
         .route("/stdio/{provider}", any(endpoint::over(Origin::Stdio)))
         .merge(
@@ -66,5 +70,7 @@ async fn nothing() -> Response {
     StatusCode::NOT_FOUND.into_response()
 }
 
+#[cfg(test)]
+mod list_tests;
 #[cfg(test)]
 mod tests;

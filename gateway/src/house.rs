@@ -8,6 +8,7 @@ use crate::front::session::Sessions;
 use crate::in_flight::InFlight;
 use crate::metrics::Metrics;
 use crate::recorder::Recorder;
+use crate::shelf::Shelf;
 use crate::upstream::{Fleet, Start};
 use counterfoil_core::commitment::hmac_sha256;
 use counterfoil_core::id::{ProjectId, ProviderId};
@@ -29,6 +30,7 @@ pub struct House {
     pub projects: Vec<Arc<Project>>,
     pub providers: BTreeMap<ProviderId, Arc<Provider>>,
     pub fleet: Fleet,
+    pub shelf: Shelf,
     pub sessions: Sessions,
     pub in_flight: InFlight,
     pub keys: Arc<Keys>,
@@ -92,6 +94,11 @@ impl Project {
 }
 
 impl House {
+    /// All providers of this project.
+    pub fn providers_of(&self, project: ProjectId) -> Vec<Arc<Provider>> {
+        self.providers.values().filter(|provider| provider.project == project).cloned().collect()
+    }
+
     /// A provider of this project. One of another project does not exist for it.
     pub fn provider(&self, id: &str, project: ProjectId) -> Option<Arc<Provider>> {
         let provider = self.providers.get(&id.parse().ok()?)?;

@@ -24,6 +24,7 @@ mod pipeline;
 mod raw;
 mod recorder;
 mod serve;
+mod shelf;
 mod slip;
 #[cfg(test)]
 mod testing;

@@ -7,14 +7,15 @@
 
 use counterfoil_core::commitment::OpeningSeed;
 use counterfoil_core::json;
+use josekit::jwe::alg::ecdh_es::EcdhEsJweEncrypter;
 use josekit::jwe::{ECDH_ES_A256KW, JweHeader, serialize_compact};
 use josekit::jwk::Jwk;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The public half of a project's disclosure key.
+/// The public half of a project's disclosure key, read once: reading it costs as much as sealing under it.
 #[derive(Clone, Debug)]
-pub struct DisclosureKey(Jwk);
+pub struct DisclosureKey(EcdhEsJweEncrypter);
 
 /// Everything that opens one decision. Held only until it is sealed.
 pub struct Opening {
@@ -37,8 +38,7 @@ impl DisclosureKey {
             return None;
         }
         let jwk = Jwk::from_map(members.clone()).ok()?;
-        ECDH_ES_A256KW.encrypter_from_jwk(&jwk).ok()?;
-        Some(Self(jwk))
+        ECDH_ES_A256KW.encrypter_from_jwk(&jwk).ok().map(Self)
     }
 }
 
@@ -52,8 +52,7 @@ impl Opening {
         }));
         let mut header = JweHeader::new();
         header.set_content_encryption("A256GCM");
-        let encrypter = ECDH_ES_A256KW.encrypter_from_jwk(&key.0).map_err(|_| NotSealed)?;
-        serialize_compact(&text, &header, &encrypter).map_err(|_| NotSealed)
+        serialize_compact(&text, &header, &key.0).map_err(|_| NotSealed)
     }
 }
 

@@ -44,6 +44,8 @@ pub enum Away {
     Crowded,
     #[error("went away")]
     Gone,
+    #[error("did not answer in time")]
+    Late,
     #[error("gave no usable list of tools")]
     NoList,
 }

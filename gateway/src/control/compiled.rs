@@ -2,12 +2,12 @@
 
 use crate::opening::DisclosureKey;
 use counterfoil_core::control::Snapshot;
-use counterfoil_core::id::ProjectId;
+use counterfoil_core::id::{AgentId, ProjectId, ProviderId, ToolName};
 use counterfoil_core::issuer::Issuer;
 use counterfoil_core::key::{Jwk, JwkSet, Purpose};
 use counterfoil_core::note::vkey;
 use counterfoil_core::receipt::Trust;
-use counterfoil_policy::Bundle;
+use counterfoil_policy::{Bundle, Tool};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -78,6 +78,16 @@ impl Control {
         let disclosure =
             DisclosureKey::parse(&snapshot.disclosure_key).ok_or(ControlError::BadDisclosureKey)?;
         Ok(Self { snapshot, bundle, trust, disclosure, log_keys })
+    }
+
+    /// A tool's entry in the registry.
+    pub fn tool(&self, provider: &ProviderId, tool: &ToolName) -> Option<&Tool> {
+        self.bundle.registry().provider(provider.as_str())?.tool(tool.as_str())
+    }
+
+    /// Whether this agent may not know that the tool exists.
+    pub fn hides(&self, provider: &ProviderId, tool: &ToolName, agent: AgentId) -> bool {
+        self.tool(provider, tool).is_some_and(|tool| !tool.is_shown_to(agent))
     }
 
     pub fn iss(&self) -> &Issuer {

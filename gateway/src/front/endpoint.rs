@@ -3,6 +3,7 @@
 //! Promised: every refusal of a caller with a valid key that concerns, or may concern, a tool call is one recorded DENY;
 //! a message that was read and names another method is not. What a caller is told does not depend on the recording.
 
+use super::address::Address;
 use super::guard::Stranger;
 use super::rate::TooMuch;
 use super::refusal::Refusal;
@@ -26,7 +27,7 @@ pub struct Exchange {
     pub house: Arc<House>,
     pub caller: Caller,
     pub origin: Origin,
-    pub provider: Arc<Provider>,
+    pub address: Address,
     pub headers: HeaderMap,
 }
 
@@ -35,17 +36,20 @@ type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
 /// The handler of one listener. The origin is the listener's, never the caller's word.
 pub fn over(
     origin: Origin,
-) -> impl Fn(State<Arc<House>>, Path<String>, Request) -> Answering + Clone + Send + Sync + 'static {
-    move |State(house), Path(provider), request| Box::pin(counted(house, origin, provider, request))
+) -> impl Fn(State<Arc<House>>, Option<Path<String>>, Request) -> Answering + Clone + Send + Sync + 'static {
+    move |State(house), provider, request| {
+        let provider = provider.map(|Path(id)| id);
+        Box::pin(counted(house, origin, provider, request))
+    }
 }
 
-async fn counted(house: Arc<House>, origin: Origin, provider: String, request: Request) -> Response {
+async fn counted(house: Arc<House>, origin: Origin, provider: Option<String>, request: Request) -> Response {
     let response = answer(house.clone(), origin, provider, request).await;
     house.metrics.answered(response.status().as_u16());
     response
 }
 
-async fn answer(house: Arc<House>, origin: Origin, provider: String, request: Request) -> Response {
+async fn answer(house: Arc<House>, origin: Origin, provider: Option<String>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let stranger = house.names.check(&parts.uri, &parts.headers).err();
     let caller = match auth::caller(&house, &parts.headers) {
@@ -56,8 +60,12 @@ async fn answer(house: Arc<House>, origin: Origin, provider: String, request: Re
     if let Err(too_much) = house.rates.admit(caller.key) {
         return slow_down(too_much);
     }
-    let provider = house.provider(&provider, caller.project.id);
-    let door = Door { house, caller, origin, provider };
+    let project = caller.project.id;
+    let address = match provider {
+        Some(id) => house.provider(&id, project).map(Address::One),
+        None => Some(Address::All(house.providers_of(project))),
+    };
+    let door = Door { house, caller, origin, address };
     match parts.method {
         Method::POST => door.post(stranger, parts, body).await,
         _ if stranger.is_some() => StatusCode::FORBIDDEN.into_response(),
@@ -80,7 +88,8 @@ struct Door {
     house: Arc<House>,
     caller: Caller,
     origin: Origin,
-    provider: Option<Arc<Provider>>,
+    /// None for a provider that the project does not have.
+    address: Option<Address>,
 }
 
 /// A refusal together with what of the message could be read.
@@ -94,7 +103,10 @@ struct Refused {
 impl Door {
     async fn post(self, stranger: Option<Stranger>, parts: Parts, body: Body) -> Response {
         let (house, caller, origin) = (self.house.clone(), self.caller.clone(), self.origin);
-        let provider = self.provider.clone();
+        let provider = match &self.address {
+            Some(Address::One(provider)) => Some(provider.clone()),
+            Some(Address::All(_)) | None => None,
+        };
         match self.speak(stranger, parts, body).await {
             Ok(response) => response,
             Err(refused) => {
@@ -115,13 +127,13 @@ impl Door {
                 Refusal::new(StatusCode::FORBIDDEN, super::refusal::INVALID_REQUEST, stranger.to_string());
             return Err(unread(refusal));
         }
-        let provider = self.provider.ok_or_else(|| unread(Refusal::no_such_provider()))?;
+        let address = self.address.ok_or_else(|| unread(Refusal::no_such_provider()))?;
         let text = body::read(&parts.headers, body).await.map_err(unread)?;
         let exchange = Exchange {
             house: self.house,
             caller: self.caller,
             origin: self.origin,
-            provider,
+            address,
             headers: parts.headers,
         };
         converse(&exchange, &text).await.map_err(|refusal| {
@@ -131,8 +143,8 @@ impl Door {
     }
 
     fn delete(self, parts: Parts) -> Response {
-        match self.provider {
-            Some(provider) => legacy::end(&self.house, &self.caller, &provider, self.origin, &parts),
+        match self.address {
+            Some(address) => legacy::end(&self.house, &self.caller, &address, self.origin, &parts),
             None => reply::refusal(None, &Refusal::no_such_provider(), None),
         }
     }

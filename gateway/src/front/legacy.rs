@@ -3,28 +3,26 @@
 //! Promised: `initialize` opens a session that any replica knows again; every later message names it, and one that is
 //! not ours, or has ended, is answered 404, upon which hosts begin anew.
 
+use super::address::Address;
 use super::endpoint::Exchange;
 use super::headers::{Said, said};
-use super::methods;
 use super::refusal::{INVALID_REQUEST, Refusal};
 use super::reply::{self, Era};
 use super::session::Session;
+use super::{list, methods};
 use crate::call::Caller;
 use crate::envelope::Request;
-use crate::house::{House, Provider};
+use crate::house::House;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use counterfoil_core::statement::Origin;
 use serde_json::{Value, json};
-use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 const REVISIONS: [&str; 2] = ["2025-11-25", "2025-06-18"];
 const SESSION: &str = "mcp-session-id";
 const REVISION: &str = "mcp-protocol-version";
-/// A provider that is slow to start should not make its host believe that we are dead.
-const INTRODUCTION: Duration = Duration::from_secs(10);
 
 pub async fn answer(exchange: &Exchange, request: Request) -> Result<Response, Refusal> {
     if request.method == "initialize" {
@@ -33,7 +31,7 @@ pub async fn answer(exchange: &Exchange, request: Request) -> Result<Response, R
     let session = session(exchange)?;
     match request.method.as_str() {
         "ping" => Ok(reply::result(&request.id, "{}")),
-        "tools/list" => methods::list_tools(exchange, &request, Era::Legacy).await,
+        "tools/list" => list::tools(exchange, &request, Era::Legacy).await,
         "tools/call" => {
             let given_up = CancellationToken::new();
             let place = (session, request.id.text().to_owned());
@@ -62,11 +60,11 @@ pub fn hear(exchange: &Exchange, method: &str, params: &Value) -> Result<(), Ref
 }
 
 /// `DELETE` with a session id.
-pub fn end(house: &House, caller: &Caller, provider: &Provider, origin: Origin, parts: &Parts) -> Response {
+pub fn end(house: &House, caller: &Caller, address: &Address, origin: Origin, parts: &Parts) -> Response {
     let Said::Text(id) = said(&parts.headers, SESSION) else {
         return reply::refusal(None, &no_session(), None);
     };
-    match house.sessions.find(&id, (caller.key, &provider.id, origin)) {
+    match house.sessions.find(&id, (caller.key, address.id(), origin)) {
         Ok(_) => {
             house.sessions.end(&id);
             StatusCode::NO_CONTENT.into_response()
@@ -85,11 +83,11 @@ async fn initialize(exchange: &Exchange, request: &Request) -> Result<Response, 
     let session = exchange.house.sessions.open(&Session {
         v: 1,
         key: exchange.caller.key,
-        provider: exchange.provider.id.clone(),
+        provider: exchange.address.id().cloned(),
         origin: exchange.origin,
         revision: revision.to_owned(),
     });
-    let instructions = instructions(exchange).await;
+    let instructions = list::instructions(exchange).await;
     let text = format!(
         r#"{{"protocolVersion":"{revision}","capabilities":{{"tools":{{}}}},"serverInfo":{}{instructions}}}"#,
         methods::server_info(exchange)
@@ -100,23 +98,12 @@ async fn initialize(exchange: &Exchange, request: &Request) -> Result<Response, 
     Ok(response)
 }
 
-/// The provider's words for the model, if it is there to say them.
-pub async fn instructions(exchange: &Exchange) -> String {
-    let connected = tokio::time::timeout(INTRODUCTION, methods::connection(exchange)).await;
-    match connected {
-        Ok(Ok(connection)) => {
-            connection.instructions().map_or(String::new(), |text| format!(r#","instructions":{text}"#))
-        }
-        Ok(Err(_)) | Err(_) => String::new(),
-    }
-}
-
 /// The id of the session that a message belongs to.
 fn session(exchange: &Exchange) -> Result<String, Refusal> {
     let Said::Text(id) = said(&exchange.headers, SESSION) else {
         return Err(no_session());
     };
-    let who = (exchange.caller.key, &exchange.provider.id, exchange.origin);
+    let who = (exchange.caller.key, exchange.address.id(), exchange.origin);
     exchange.house.sessions.find(&id, who).map_err(|_| unknown_session())?;
     match said(&exchange.headers, REVISION) {
         // The session knows its revision; older hosts say nothing.

@@ -1,4 +1,4 @@
-//! The methods that both eras share: the list of tools, and the call of one.
+//! What both eras share: our name, ways to a provider, and the call of a tool.
 
 use super::endpoint::Exchange;
 use super::refusal::{INTERNAL_ERROR, INVALID_PARAMS, Refusal};
@@ -6,49 +6,31 @@ use super::reply::{self, Era};
 use crate::answer::{OURS, WANT};
 use crate::call::{Asked, Received, Wants};
 use crate::envelope::Request;
+use crate::house::{House, Provider};
 use crate::pipeline;
 use crate::upstream::{Away, Catalogue, Connection};
 use axum::http::StatusCode;
 use axum::response::Response;
+use counterfoil_core::id::KeyId;
 use serde_json::Value;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Hosts may keep a list for half a minute; it differs between agents at most by when their child was started.
-const LIST_TTL_MILLIS: u32 = 30_000;
-
 /// Our own name, as hosts show it.
 pub fn server_info(exchange: &Exchange) -> String {
-    format!(r#"{{"name":"counterfoil/{}","version":"{}"}}"#, exchange.provider.id, env!("CARGO_PKG_VERSION"))
-}
-
-pub async fn connection(exchange: &Exchange) -> Result<Arc<Connection>, Away> {
-    let fleet = &exchange.house.fleet;
-    fleet.connect(exchange.caller.key, &exchange.provider.start).await
-}
-
-/// The provider's tools as it lists them, on one page.
-pub async fn list_tools(exchange: &Exchange, request: &Request, era: Era) -> Result<Response, Refusal> {
-    // Ours has one page, so every cursor is somebody else's.
-    if !matches!(request.params.value().get("cursor"), None | Some(Value::Null)) {
-        return Err(Refusal::bad_parameter("$.params.cursor", "unknown cursor"));
+    let version = env!("CARGO_PKG_VERSION");
+    match exchange.address.id() {
+        Some(provider) => format!(r#"{{"name":"counterfoil/{provider}","version":"{version}"}}"#),
+        None => format!(r#"{{"name":"counterfoil","version":"{version}"}}"#),
     }
-    let catalogue = catalogue(exchange)
-        .await
-        .map_err(|away| Refusal::new(StatusCode::OK, INTERNAL_ERROR, format!("the tool provider {away}")))?;
-    let tools = catalogue.texts().join(",");
-    let text = match era {
-        Era::Legacy => format!(r#"{{"tools":[{tools}]}}"#),
-        Era::Modern => format!(
-            r#"{{"resultType":"complete","tools":[{tools}],"ttlMs":{LIST_TTL_MILLIS},"cacheScope":"private","_meta":{{"io.modelcontextprotocol/serverInfo":{}}}}}"#,
-            server_info(exchange)
-        ),
-    };
-    Ok(reply::result(&request.id, &text))
 }
 
-pub async fn catalogue(exchange: &Exchange) -> Result<Arc<Catalogue>, Away> {
-    connection(exchange).await?.catalogue().await
+pub async fn connection_to(house: &House, key: KeyId, provider: &Provider) -> Result<Arc<Connection>, Away> {
+    house.fleet.connect(key, &provider.start).await
+}
+
+pub async fn catalogue_of(house: &House, key: KeyId, provider: &Provider) -> Result<Arc<Catalogue>, Away> {
+    connection_to(house, key, provider).await?.catalogue().await
 }
 
 /// One call, by the only way there is.
@@ -63,10 +45,15 @@ pub async fn call_tool(
         return Err(Refusal::bad_parameter("$.params.name", "not a string"));
     };
     let wants = wants(params.value())?;
+    // A name that means no provider is refused where unknown tools are, and recorded like them.
+    let (provider, name) = match exchange.address.find(name) {
+        Some((provider, name)) => (Some(provider.clone()), name),
+        None => (None, name),
+    };
     let received = Received {
         caller: exchange.caller.clone(),
         origin: exchange.origin,
-        provider: Some(exchange.provider.clone()),
+        provider,
         wants,
         given_up: given_up.clone(),
         asked: Asked::Tool { name: name.to_owned(), params },

@@ -7,10 +7,11 @@ use super::endpoint::Exchange;
 use super::headers::{Said, said};
 use super::refusal::{HEADER_MISMATCH, INVALID_PARAMS, Refusal, UNSUPPORTED_REVISION};
 use super::reply::{self, Era};
-use super::{legacy, methods, parameters};
+use super::{list, methods, parameters};
 use crate::envelope::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
+use counterfoil_core::id::ToolName;
 use counterfoil_core::statement::Origin;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -35,7 +36,7 @@ pub async fn answer(exchange: &Exchange, request: Request) -> Result<Response, R
     check(exchange, &request)?;
     match request.method.as_str() {
         "server/discover" => Ok(discover(exchange, &request).await),
-        "tools/list" => methods::list_tools(exchange, &request, Era::Modern).await,
+        "tools/list" => list::tools(exchange, &request, Era::Modern).await,
         "tools/call" => {
             check_parameters(exchange, &request).await?;
             let given_up = CancellationToken::new();
@@ -75,11 +76,19 @@ async fn check_parameters(exchange: &Exchange, request: &Request) -> Result<(), 
     else {
         return Ok(());
     };
-    let Ok(catalogue) = methods::catalogue(exchange).await else {
+    let Some((provider, name)) = exchange.address.find(name) else {
         return Ok(());
     };
+    let Ok(catalogue) = methods::catalogue_of(&exchange.house, exchange.caller.key, provider).await else {
+        return Ok(());
+    };
+    // What its headers should be would tell that a hidden tool exists.
+    let control = exchange.caller.project.control.known();
+    let hidden =
+        |tool: &ToolName| control.as_ref().is_none_or(|c| c.hides(&provider.id, tool, exchange.caller.agent));
     let disagreement = catalogue
         .tool(name)
+        .filter(|tool| !hidden(&tool.name))
         .and_then(|tool| parameters::disagreement(&tool.input_schema, arguments, &exchange.headers));
     match disagreement {
         None => Ok(()),
@@ -106,7 +115,7 @@ fn missing(key: &str) -> Refusal {
 }
 
 async fn discover(exchange: &Exchange, request: &Request) -> Response {
-    let instructions = legacy::instructions(exchange).await;
+    let instructions = list::instructions(exchange).await;
     let text = format!(
         r#"{{"resultType":"complete","supportedVersions":["{REVISION}"],"capabilities":{{"tools":{{}}}}{instructions},"ttlMs":{DISCOVER_TTL_MILLIS},"cacheScope":"private","_meta":{{"io.modelcontextprotocol/serverInfo":{}}}}}"#,
         methods::server_info(exchange)

@@ -47,6 +47,10 @@ impl Refusal {
         Self::new(status, METHOD_NOT_FOUND, "Method not found")
     }
 
+    pub fn internal() -> Self {
+        Self::new(StatusCode::OK, INTERNAL_ERROR, "internal error")
+    }
+
     /// A parameter that is missing or of the wrong kind, by its JSON path.
     pub fn bad_parameter(path: &str, reason: &str) -> Self {
         Self::bad(INVALID_PARAMS, format!("`{path}`: {reason}")).with(json!({"path": path, "reason": reason}))

@@ -28,7 +28,8 @@ const CONTEXT: &[u8] = b"counterfoil/session/v1";
 pub struct Session {
     pub v: u8,
     pub key: KeyId,
-    pub provider: ProviderId,
+    /// None for the address of all providers.
+    pub provider: Option<ProviderId>,
     pub origin: Origin,
     pub revision: String,
 }
@@ -75,11 +76,13 @@ impl Sessions {
     pub fn find(
         &self,
         id: &str,
-        (key, provider, origin): (KeyId, &ProviderId, Origin),
+        (key, provider, origin): (KeyId, Option<&ProviderId>, Origin),
     ) -> Result<Session, UnknownSession> {
         let session = self.unseal(id).ok_or(UnknownSession)?;
-        let ours =
-            session.v == 1 && session.key == key && session.provider == *provider && session.origin == origin;
+        let ours = session.v == 1
+            && session.key == key
+            && session.provider.as_ref() == provider
+            && session.origin == origin;
         if ours && !self.lock().known.contains(&Digest::of(id.as_bytes())) {
             Ok(session)
         } else {
@@ -121,14 +124,14 @@ mod tests {
         Session {
             v: 1,
             key: "key_019355a0c0007000800000000000c001".parse().expect("an id"),
-            provider: "notes".parse().expect("a provider"),
+            provider: Some("notes".parse().expect("a provider")),
             origin: Origin::Mcp,
             revision: "2025-11-25".into(),
         }
     }
 
     fn find(sessions: &Sessions, id: &str, session: &Session) -> Result<Session, UnknownSession> {
-        sessions.find(id, (session.key, &session.provider, session.origin))
+        sessions.find(id, (session.key, session.provider.as_ref(), session.origin))
     }
 
     #[test]
@@ -149,10 +152,11 @@ mod tests {
         let id = sessions.open(&session());
         let other_key =
             Session { key: "key_019355a0c0007000800000000000c002".parse().expect("an id"), ..session() };
-        let other_provider = Session { provider: "mail".parse().expect("a provider"), ..session() };
+        let other_provider = Session { provider: Some("mail".parse().expect("a provider")), ..session() };
+        let of_all = Session { provider: None, ..session() };
         let other_origin = Session { origin: Origin::Stdio, ..session() };
 
-        for other in [other_key, other_provider, other_origin] {
+        for other in [other_key, other_provider, of_all, other_origin] {
             assert_eq!(find(&sessions, &id, &other), Err(UnknownSession));
         }
         for text in ["", "AAAA", "not base64!", &id[1..]] {

@@ -9,7 +9,7 @@ use crate::call::{Asked, Received};
 use crate::chance;
 use crate::control::Control;
 use crate::decision::arguments_of;
-use crate::envelope::Unbindable;
+use crate::envelope::{Params, Unbindable};
 use crate::house::{House, Provider};
 use crate::upstream::{Away, Connection};
 use counterfoil_core::digest::Digest;
@@ -51,11 +51,20 @@ pub async fn classify(received: Received, house: &House) -> Result<Classified, U
             let unbindable = params.arguments().err().cloned();
             let arguments = arguments_of(&received);
             let found = find(name, &provider, &received, house).await;
-            subject(name, found, unbindable, arguments, &control, &provider)
+            // A tool that is hidden from this agent is to it like one that nobody lists.
+            let agent = received.caller.agent;
+            let found = found.map(|found| found.filter(|f| !control.hides(&provider.id, &f.tool, agent)));
+            subject(asked_as(params, name), found, unbindable, arguments, &control, &provider)
         }
-        (Asked::Unreadable, _) | (Asked::Tool { .. }, None) => malformed(),
+        (Asked::Tool { name, params }, None) => no_such_tool(unknown_tool(asked_as(params, name))),
+        (Asked::Unreadable, _) => malformed(),
     };
     Ok(Classified { action: chance::action(now), received, control, subject })
+}
+
+/// The name as the caller wrote it, with the provider's in front where all are at one address.
+fn asked_as<'a>(params: &'a Params, name: &'a str) -> &'a str {
+    params.value().get("name").and_then(Value::as_str).unwrap_or(name)
 }
 
 impl Classified {

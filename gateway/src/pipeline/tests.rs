@@ -229,13 +229,12 @@ async fn arguments_that_cannot_be_bound_are_denied_with_their_path() {
 #[tokio::test]
 async fn null_arguments_go_out_as_the_empty_object_that_was_judged() {
     let world = World::new().await;
-    world.ledger.change(|snapshot| {
-        let documents = snapshot.documents.as_mut().expect("documents");
-        documents.registry = documents.registry.replace(r#"{ type = "path", at = "/path" }"#, r#"{ type = "tool" }"#);
-        documents.rules = r#"@id("r") permit (principal, action == Gw::Action::"notes.read", resource == Gw::Tool::"notes/note_read")
-            when { context.now < datetime("2027-06-30T00:00:00Z") };"#.into();
-        let bundle = counterfoil_policy::Bundle::compile(&documents.registry, &documents.rules);
-        snapshot.policy = Some(bundle.map_err(|e| format!("{e:?}")).expect("a bundle").digest());
+    world.publish(|documents| {
+        documents.registry =
+            documents.registry.replace(r#"{ type = "path", at = "/path" }"#, r#"{ type = "tool" }"#);
+        documents.rules = r#"@id("r") permit (principal, action == Gw::Action::"notes.read",
+            resource == Gw::Tool::"notes/note_read") when { context.now < datetime("2027-06-30T00:00:00Z") };"#
+            .into();
     });
     tokio::time::sleep(Duration::from_millis(500)).await;
     let host = world.host.initialize().await;

@@ -70,10 +70,25 @@ impl World {
         Self { ledger, host, disclosure, folder, stop: Some(stop), running: Some(running) }
     }
 
+    /// Publishes another registry and other rules.
+    pub fn publish(&self, change: impl FnOnce(&mut Documents)) {
+        self.ledger.change(|snapshot| {
+            let documents = snapshot.documents.as_mut().expect("documents");
+            change(documents);
+            let bundle = Bundle::compile(&documents.registry, &documents.rules);
+            snapshot.policy = Some(bundle.map_err(|e| format!("{e:?}")).expect("a bundle").digest());
+        });
+    }
+
     /// What the provider saw: one line a call.
     pub fn provider_log(&self) -> Vec<String> {
         let text = std::fs::read_to_string(log_path(&self.folder)).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
+    }
+
+    /// From now on the provider describes a tool in other words.
+    pub fn twist(&self) {
+        std::fs::write(provider::twist(&log_path(&self.folder)), "").expect("written");
     }
 
     pub fn decisions(&self) -> Vec<Value> {

@@ -1,7 +1,7 @@
 //! The tools a provider lists, as it wrote them.
 //!
 //! Promised: a tool stands here once and has one reading; its definition can be pinned. What has none, or shares its
-//! name with another, is left out, so a call of it is refused like that of any tool that does not exist.
+//! name with another as hosts write it, is left out, so a call of it is refused like that of any tool that does not exist.
 //!
 //!     {"name":"note_read","description":"…","inputSchema":{…}}
 
@@ -26,51 +26,55 @@ const MOST_BYTES: usize = 8 * 1024 * 1024;
 
 #[derive(Debug)]
 pub struct Catalogue {
-    texts: Vec<String>,
-    tools: BTreeMap<ToolName, ListedTool>,
+    tools: Vec<ListedTool>,
+    places: BTreeMap<ToolName, usize>,
 }
 
 #[derive(Debug)]
 pub struct ListedTool {
     pub name: ToolName,
+    /// As it came.
+    pub text: String,
     pub listed: Listed,
     pub input_schema: Value,
 }
 
 impl Catalogue {
-    /// The listed tools as they came, in the provider's order.
-    pub fn texts(&self) -> &[String] {
-        &self.texts
+    /// In the provider's order.
+    pub fn tools(&self) -> &[ListedTool] {
+        &self.tools
     }
 
     pub fn tool(&self, name: &str) -> Option<&ListedTool> {
-        self.tools.get(&name.parse().ok()?)
+        self.tools.get(*self.places.get(&name.parse().ok()?)?)
     }
 
-    fn of(texts: Vec<String>) -> Self {
+    pub(crate) fn of(texts: Vec<String>) -> Self {
+        let mut tools: Vec<ListedTool> = texts.into_iter().filter_map(read_tool).collect();
         let mut seen = BTreeSet::new();
-        let mut twice = BTreeSet::new();
-        let mut read = Vec::with_capacity(texts.len());
-        for text in texts {
-            let Some(tool) = read_tool(&text) else {
-                continue;
-            };
-            if !seen.insert(tool.name.clone()) {
-                twice.insert(tool.name.clone());
-            }
-            read.push((text, tool));
-        }
-        read.retain(|(_, tool)| !twice.contains(&tool.name));
-        let (texts, tools): (Vec<_>, Vec<_>) = read.into_iter().unzip();
-        Self { texts, tools: tools.into_iter().map(|t| (t.name.clone(), t)).collect() }
+        let twice: BTreeSet<String> = tools
+            .iter()
+            .map(|tool| as_hosts_write(&tool.name))
+            .filter(|name| !seen.insert(name.clone()))
+            .collect();
+        tools.retain(|tool| !twice.contains(&as_hosts_write(&tool.name)));
+        let places = tools.iter().enumerate().map(|(place, tool)| (tool.name.clone(), place)).collect();
+        Self { tools, places }
     }
 }
 
-fn read_tool(text: &str) -> Option<ListedTool> {
+/// Hosts put an underscore for whatever their model's interface does not take. Two names that come out the same cannot
+/// be told apart, so neither is listed.
+fn as_hosts_write(name: &ToolName) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    name.as_str().chars().map(|c| if plain(c) { c } else { '_' }).collect()
+}
+
+fn read_tool(text: String) -> Option<ListedTool> {
     let value = json::parse(text.as_bytes(), Profile::Foreign).ok()?;
     let name = value.get("name")?.as_str()?.parse().ok()?;
     let input_schema = value.get("inputSchema").cloned().unwrap_or(Value::Null);
-    Some(ListedTool { name, listed: Listed::read(&value), input_schema })
+    Some(ListedTool { name, listed: Listed::read(&value), input_schema, text })
 }
 
 /// Reads every page of the list.
@@ -120,11 +124,14 @@ mod tests {
             r#"{"name":"big","inputSchema":{"maximum":123456789012345678901234567890}}"#,
             r#"{"name":"dup","name":"dup"}"#,
             r#"{"title":"nameless"}"#,
+            r#"{"name":"same.name"}"#,
+            r#"{"name":"same_name"}"#,
         ];
 
         let catalogue = Catalogue::of(texts.map(str::to_owned).to_vec());
 
-        assert_eq!(catalogue.texts(), &[texts[0].to_owned()]);
+        let kept: Vec<&str> = catalogue.tools().iter().map(|tool| tool.text.as_str()).collect();
+        assert_eq!(kept, [texts[0]]);
         assert!(catalogue.tool("good").is_some());
         assert!(catalogue.tool("twice").is_none());
         assert!(catalogue.tool("big").is_none());

@@ -48,7 +48,8 @@ async fn all_pages_of_the_list_are_read_and_kept_as_they_came() {
     let catalogue = connection.catalogue().await.expect("a list");
 
     let listed: Vec<String> = provider::tools().iter().map(ToString::to_string).collect();
-    assert_eq!(catalogue.texts(), listed);
+    let texts: Vec<&str> = catalogue.tools().iter().map(|tool| tool.text.as_str()).collect();
+    assert_eq!(texts, listed);
     let again = connection.catalogue().await.expect("a list");
     assert!(Arc::ptr_eq(&catalogue, &again));
     fleet.stop().await;

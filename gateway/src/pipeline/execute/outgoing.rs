@@ -8,6 +8,7 @@ use crate::pipeline::{Recorded, Subject};
 use crate::raw::{Object, quoted};
 use counterfoil_core::id::ProviderId;
 use counterfoil_core::issuer::Issuer;
+use serde_json::json;
 
 /// Keys of the modern era describe the hop from the host to us; progress would name a token that only that hop knows,
 /// and we hand no progress on.
@@ -16,11 +17,16 @@ const PROGRESS: &str = "progressToken";
 
 /// None when the provider demands a capability and none can be minted.
 pub fn params(recorded: &Recorded, house: &House) -> Option<String> {
-    let Asked::Tool { params, .. } = &recorded.judged.call.received.asked else {
+    let Asked::Tool { name, params } = &recorded.judged.call.received.asked else {
         return None;
     };
     let ours = ours(recorded, house)?;
     let text = as_hashed(Object::read(params.text()).ok()?);
+    let text = match params.value().get("name") == Some(&json!(name)) {
+        true => text,
+        // The caller named the provider too.
+        false => Object::read(&text).ok()?.with("name", &quoted(name)),
+    };
     let params = Object::read(&text).ok()?;
     let theirs = params.value("_meta").unwrap_or("{}");
     let theirs = Object::read(theirs).ok()?.without(is_dropped);
