@@ -200,25 +200,3 @@ fn a_long_record_is_verified_with_few_calls_in_memory() {
     assert_eq!(report.calls.get(&(Account::Governed, Status::Matched)), Some(&200));
     assert_eq!(report.most_open, 1);
 }
-
-#[test]
-#[ignore = "prints a rate, which means something with --release only"]
-fn a_package_of_many_entries_is_timed() {
-    let mut scene = Scene::new();
-    for _ in 0..20_000 {
-        scene.honest_call();
-    }
-    let package = pack(&scene);
-    let start = std::time::Instant::now();
-
-    let report = package.verify(pins(&scene.writer));
-
-    let seconds = start.elapsed().as_secs_f64();
-    assert_eq!(report.verdict, Verdict::Unanchored);
-    println!(
-        "{} entries, {:.0} a second, {} open at most",
-        report.size,
-        report.size as f64 / seconds,
-        report.most_open
-    );
-}
