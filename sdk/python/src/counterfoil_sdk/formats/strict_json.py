@@ -57,7 +57,7 @@ def step(name: str) -> str:
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?(?![.eE])")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?+([eE][+-]?[0-9]++)?+(?![.eE])")
 _UNSIGNABLE = re.compile("[\x00-\x1f\u2028\u2029]")
 _WORDS = {"true": True, "false": False, "null": None}
 
