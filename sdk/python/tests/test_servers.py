@@ -185,6 +185,29 @@ class Servers(unittest.IsolatedAsyncioTestCase):
         found = re.search("^data: (.+)$", answer.text, re.MULTILINE)
         return json.loads(found.group(1) if found else answer.text)
 
+    async def test_what_cannot_be_seen_does_not_pass_to_an_asgi_application(self):
+        reached, sent = [], []
+
+        async def app(scope, receive, send):
+            reached.append(scope["type"])
+
+        async def receive():
+            return {"type": "http.request", "body": json.dumps(request(1, "tools/call", call("plain", ARGS))).encode()}
+
+        async def send(message):
+            sent.append(message)
+
+        front = guarded(app, guard())
+        await front({"type": "websocket", "headers": []}, receive, send)
+        self.assertEqual((reached, sent[-1]["type"]), ([], "websocket.close"))
+        for method in ("PUT", "PATCH", "POST", "QUERY"):
+            await front({"type": "http", "method": method, "headers": []}, receive, send)
+            self.assertIn(b"capability_missing", sent[-1]["body"])
+        self.assertEqual(reached, [])
+        await front({"type": "http", "method": "GET", "headers": []}, receive, send)
+        await front({"type": "lifespan"}, receive, send)
+        self.assertEqual(reached, ["http", "lifespan"])
+
     async def test_an_asgi_application_behind_the_guard(self):
         for is_json in (True, False):
             ran = []

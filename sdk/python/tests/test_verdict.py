@@ -165,6 +165,19 @@ class Verdict(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(sorted(codes), ["resting", "unanswered"], "one probe")
         await self.refused(api.verdicts.decide(PROPOSAL), "resting")
 
+    async def test_a_probe_that_was_given_up_is_followed_by_another(self):
+        api = self.api(lambda _: None)
+        for seq in range(5):
+            await self.refused(api.verdicts.decide(Proposal("s-1", seq, PROPOSAL.tool, ARGS)), "unanswered")
+        api.skew = 31
+        probe = asyncio.ensure_future(api.verdicts.decide(PROPOSAL))
+        await asyncio.sleep(0.02)
+        probe.cancel()
+        await asyncio.gather(probe, return_exceptions=True)
+        await self.refused(api.verdicts.decide(PROPOSAL), "resting")
+        api.skew = 62
+        await self.refused(api.verdicts.decide(PROPOSAL), "unanswered")
+
     async def test_a_gateway_that_never_answers_costs_three_deadlines(self):
         done, began = threading.Event(), time.monotonic()
         api = self.api(lambda _: done.wait(20) and None)

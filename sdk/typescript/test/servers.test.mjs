@@ -221,6 +221,8 @@ test("a fetch handler behind the guard", async () => {
   demandExecution(await post(request(1, used)), "plain", "EXECUTED");
   assert.equal((await post(request(2, used))).error.data.reason, "capability_used");
   assert.equal((await post(request(3, call("plain", ARGS)))).error.data.reason, "capability_missing");
+  const put = new Request("http://127.0.0.1/mcp", { method: "PUT", body: JSON.stringify(request(4, call("plain", ARGS))) });
+  assert.equal((await (await guardedHandler(put)).json()).error.data.reason, "capability_missing");
   assert.equal(seen, 1);
 });
 

@@ -5,7 +5,8 @@
  * refused. A generation never goes back.
  */
 import { isObject, parse } from "../format/json.js";
-import { fetchBytes, type GatewayKeys } from "./keys.js";
+import { fetchBytes } from "../format/fetching.js";
+import type { GatewayKeys } from "./keys.js";
 import { refuse } from "./refusal.js";
 import { headerKid, split } from "./token.js";
 

@@ -6,6 +6,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { KeySet, type PinnedKey } from "../format/keys.js";
+import { fetchBytes } from "../format/fetching.js";
 import { refuse } from "./refusal.js";
 
 /** An address, a file, or a set that you already pinned. */
@@ -62,18 +63,4 @@ export class GatewayKeys {
 async function bytesOf(source: URL | string): Promise<Uint8Array> {
   const isAddress = source instanceof URL || /^https?:\/\//.test(source);
   return isAddress ? fetchBytes(source, LARGEST) : readFile(source);
-}
-
-/** No redirect, five seconds, and not more than so many bytes. */
-export async function fetchBytes(address: URL | string, most: number, milliseconds = 5_000): Promise<Buffer> {
-  const answer = await fetch(address, { redirect: "error", signal: AbortSignal.timeout(milliseconds) });
-  if (!answer.ok || !answer.body) throw new Error(`${String(address)}: ${answer.status}`);
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
-    length += chunk.length;
-    if (length > most) throw new Error(`${String(address)}: more than ${most} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }

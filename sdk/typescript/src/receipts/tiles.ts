@@ -6,7 +6,7 @@
  * A tile is believed by nobody: what is computed from it is compared with a signed root.
  */
 import { nodeHash, type Node } from "../format/tree.js";
-import { fetchBytes } from "../capability/keys.js";
+import { fetchBytes } from "../format/fetching.js";
 
 /** Fetches what lies below the log's address: `checkpoint`, `tile/0/000.p/3`. */
 export type Fetch = (path: string) => Promise<Buffer>;

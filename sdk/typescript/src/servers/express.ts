@@ -8,7 +8,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Guard } from "../capability.js";
-import { LARGEST_BODY, readBody } from "./fetch.js";
+import { LARGEST_BODY, WITHOUT_CALLS, readBody } from "./fetch.js";
 import { judge } from "./message.js";
 import { rewriter, type Rewriter } from "./rewriter.js";
 
@@ -17,7 +17,7 @@ type Next = (error?: unknown) => void;
 
 export function guardedExpress(guard: Guard): (request: Incoming, response: ServerResponse, next: Next) => void {
   return (request, response, next) => {
-    if (request.method !== "POST") return next();
+    if (WITHOUT_CALLS.includes(request.method ?? "")) return next();
     pass(request, response, next, guard).catch(next);
   };
 }

@@ -13,19 +13,21 @@ import { rewriter } from "./rewriter.js";
 
 /** As long as a message may be at the gateway. */
 export const LARGEST_BODY = 4 * 1024 * 1024;
+/** Every other method may carry a message, so it is read. */
+export const WITHOUT_CALLS = ["GET", "HEAD", "OPTIONS", "DELETE"];
 
 type Handler = (request: Request, ...rest: any[]) => Response | Promise<Response>;
 
 export function guardedFetch(handler: Handler, guard: Guard): Handler {
   return async (request, ...rest) => {
-    if (request.method !== "POST") return handler(request, ...rest);
+    if (WITHOUT_CALLS.includes(request.method)) return handler(request, ...rest);
     const bytes = Buffer.from(await request.arrayBuffer());
     const read = readBody(bytes);
     if (read.refusal) return Response.json(read.refusal, { status: 400 });
     const judged = await judge(read.message, guard, request.headers.get("tool-capability"));
     if (judged.is === "refused") return Response.json(judged.answer, { status: judged.answer.id === null ? 400 : 200 });
     if (judged.is === "dropped") return new Response(null, { status: 202 });
-    const onward = new Request(request.url, { method: "POST", headers: request.headers, body: bytes, signal: request.signal });
+    const onward = new Request(request.url, { method: request.method, headers: request.headers, body: bytes, signal: request.signal });
     if (judged.is === "other") return handler(onward, ...rest);
     const answer = await judged.call.run(() => handler(onward, ...rest));
     return outgoing(answer, rewriter(answer.headers.get("content-type") ?? "", judged.id, judged.call));

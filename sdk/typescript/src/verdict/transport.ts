@@ -5,6 +5,7 @@
  */
 import { digestOf } from "../format/bytes.js";
 import { canonical } from "../format/canonical.js";
+import { fetchAnswer, type Answer } from "../format/fetching.js";
 import { JsonError, isObject, parse, type JsonObject } from "../format/json.js";
 import { Breaker } from "./breaker.js";
 import { NoVerdict } from "./refusal.js";
@@ -30,8 +31,8 @@ export class Transport {
 
   /** `identity` is what makes two questions one: the body without its times. */
   async ask(method: "POST" | "PUT", path: string, body: object, identity: object): Promise<JsonObject> {
-    if (!this.#breaker.take()) throw new NoVerdict("resting", "nobody answered five times in a row");
     const key = digestOf(canonical([method, path, identity])).slice("sha256:".length);
+    if (!this.#breaker.take()) throw new NoVerdict("resting", "nobody answered five times in a row");
     let why = "";
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       if (attempt > 0) await new Promise((resolve) => setTimeout(resolve, 50 * 2 ** attempt));
@@ -48,28 +49,16 @@ export class Transport {
 
   /** A string is the reason to ask again. */
   async #once(method: string, path: string, body: object, key: string): Promise<Answer | string> {
-    const answer = await fetch(this.options.gateway.replace(/\/+$/, "") + path, {
-      method,
-      redirect: "error",
-      signal: AbortSignal.timeout(DEADLINE),
-      headers: {
-        authorization: `Bearer ${this.options.apiKey}`,
-        "content-type": "application/json",
-        "idempotency-key": key,
-        "counterfoil-want": "full",
-      },
-      body: JSON.stringify(body),
-    });
-    // The deadline is over the whole answer, not over its first byte.
-    const bytes = Buffer.from(await answer.arrayBuffer());
-    if (answer.status === 429 || answer.status >= 500) return `status ${answer.status}`;
-    return { status: answer.status, bytes };
+    const address = this.options.gateway.replace(/\/+$/, "") + path;
+    const headers = {
+      authorization: `Bearer ${this.options.apiKey}`,
+      "content-type": "application/json",
+      "idempotency-key": key,
+      "counterfoil-want": "full",
+    };
+    const answer = await fetchAnswer(address, LARGEST_ANSWER, DEADLINE, { method, headers, body: JSON.stringify(body) });
+    return answer.status === 429 || answer.status >= 500 ? `status ${answer.status}` : answer;
   }
-}
-
-interface Answer {
-  status: number;
-  bytes: Buffer;
 }
 
 function judged({ status, bytes }: Answer): JsonObject {

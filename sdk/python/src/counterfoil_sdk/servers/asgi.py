@@ -17,6 +17,8 @@ from .rewriter import Rewriter
 
 # As long as a message may be at the gateway.
 _LARGEST_BODY = 4 * 1024 * 1024
+# Every other method may carry a message, so it is read.
+_WITHOUT_CALLS = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -25,7 +27,11 @@ Application = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
 def guarded(app: Application, guard: Guard) -> Application:
     async def front(scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST":
+        if scope["type"] == "websocket":
+            # Its messages would pass unseen.
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] != "http" or scope["method"] in _WITHOUT_CALLS:
             await app(scope, receive, send)
             return
         body = await _body(receive)

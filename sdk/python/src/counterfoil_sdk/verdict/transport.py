@@ -8,6 +8,7 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any
 
@@ -16,11 +17,19 @@ from ..formats.canonical import canonical
 from ..formats.encoding import digest_of
 from ..formats.strict_json import JsonError, Profile, parse
 from .breaker import Breaker
-from .refusal import NoVerdict, no
+from .refusal import no
 
 _DEADLINE = 2.0
 _ATTEMPTS = 3
 _LARGEST_ANSWER = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class _Answer:
+    status: int | None
+    """None where nobody answered."""
+    data: bytes = b""
+    why: str = ""
 
 
 class Transport:
@@ -31,28 +40,40 @@ class Transport:
 
     async def ask(self, method: str, path: str, body: dict[str, Any], identity: Any) -> dict[str, Any]:
         """`identity` is what makes two questions one: the body without its times."""
+        key = digest_of(canonical([method, path, identity])).removeprefix("sha256:")
+        request = self._request(method, path, body, key)
         if not self._breaker.take():
             no("resting", "nobody answered five times in a row")
-        key = digest_of(canonical([method, path, identity])).removeprefix("sha256:")
+        answer = None
+        try:
+            answer = await self._tried(request)
+        finally:
+            # Also when whoever asked was cancelled: a probe that never ended would rest for ever.
+            if answer is None or answer.status is None:
+                self._breaker.unanswered()
+            else:
+                self._breaker.answered()
+        if answer.status is None:
+            no("unanswered", answer.why)
+        if answer.status not in (200, 201):
+            no("rejected", f"status {answer.status}")
+        return _judged(answer.data)
+
+    async def _tried(self, request: urllib.request.Request) -> _Answer:
         why = ""
         for attempt in range(_ATTEMPTS):
             if attempt:
                 await asyncio.sleep(0.05 * 2**attempt)
             try:
-                data = await send(self._request(method, path, body, key), _LARGEST_ANSWER, _DEADLINE)
+                return _Answer(200, await send(request, _LARGEST_ANSWER, _DEADLINE))
             except urllib.error.HTTPError as error:
                 error.close()
                 if error.code != 429 and error.code < 500:
-                    self._breaker.answered()
-                    no("rejected", f"status {error.code}")
+                    return _Answer(error.code)
                 why = f"status {error.code}"
             except (OSError, HTTPException) as error:
                 why = str(error) or type(error).__name__
-            else:
-                self._breaker.answered()
-                return _judged(data)
-        self._breaker.unanswered()
-        raise NoVerdict("unanswered", why)
+        return _Answer(None, why=why)
 
     def _request(self, method: str, path: str, body: dict[str, Any], key: str) -> urllib.request.Request:
         headers = {
