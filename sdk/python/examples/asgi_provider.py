@@ -1,0 +1,36 @@
+"""The same provider as an ASGI application, guarded on the bytes of its requests: python asgi_provider.py 8000
+
+Environment as in provider.py; the gateway or a proxy of yours reaches it at /mcp.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import uvicorn
+from mcp.server.mcpserver import MCPServer
+
+from counterfoil_sdk.capability import FileStore, Guard
+from counterfoil_sdk.servers.asgi import guarded
+
+server = MCPServer("notes")
+
+
+@server.tool()
+def note_write(path: str, text: str) -> str:
+    """Writes a note"""
+    return f"wrote {path}"
+
+
+guard = Guard(
+    issuer=os.environ["COUNTERFOIL_ISSUER"],
+    project=os.environ["COUNTERFOIL_PROJECT"],
+    gateway=os.environ["COUNTERFOIL_GATEWAY"],
+    provider="notes",
+    env="live",
+    store=FileStore(Path(os.environ["NOTES_FOLDER"]) / "used"),
+)
+app = guarded(server.streamable_http_app(stateless_http=True), guard)
+
+if __name__ == "__main__":
+    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
