@@ -37,9 +37,11 @@ pub enum Command {
         #[arg(long, default_value = ".counterfoil")]
         dir: PathBuf,
 
+        /// The registry's file
         #[arg(long, required_unless_present = "rules")]
         registry: Option<PathBuf>,
 
+        /// The rules' file
         #[arg(long)]
         rules: Option<PathBuf>,
 
@@ -57,6 +59,7 @@ pub enum Command {
         #[arg(long)]
         config: Option<PathBuf>,
 
+        /// The registry's file, which is written
         #[arg(long)]
         registry: PathBuf,
     },
@@ -64,9 +67,11 @@ pub enum Command {
 
 #[derive(clap::Args)]
 pub struct BundleFiles {
+    /// The registry's file
     #[arg(long)]
     registry: PathBuf,
 
+    /// The rules' file
     #[arg(long)]
     rules: PathBuf,
 }
