@@ -56,6 +56,9 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         }
     }
     standing.stop().await?;
+    if folder.is_temporary() {
+        println!("{} goes now; `--dir <folder>` keeps one", folder.path().display());
+    }
     println!("{}", if held { "every step held" } else { "a step did not hold" });
     Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
