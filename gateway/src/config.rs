@@ -86,8 +86,16 @@ pub struct ProjectConfig {
 #[serde(deny_unknown_fields)]
 pub struct ProviderConfig {
     pub project: ProjectId,
-    /// The program and its arguments; no shell reads them.
+    /// The program and its arguments; no shell reads them. A provider has this or `url`.
+    #[serde(default)]
     pub command: Vec<String>,
+    /// Where it speaks MCP over HTTP: https, or http to this machine.
+    pub url: Option<String>,
+    /// A file of mode 0600 with headers that it wants to see, `Name: value`, one a line.
+    pub headers_file: Option<PathBuf>,
+    /// Headers whose values are in the environment: `{ Authorization = "NAME_OF_VARIABLE" }`.
+    #[serde(default)]
+    pub headers_env: BTreeMap<String, String>,
     /// What the child sees beside PATH, HOME, LANG, TMPDIR and USER.
     #[serde(default)]
     pub env: ProviderEnv,
@@ -121,6 +129,15 @@ impl fmt::Debug for ProviderEnv {
     }
 }
 
+impl ProviderConfig {
+    /// What is meant for a child says nothing to an address, and the other way round; whoever wrote it meant something.
+    fn is_mixed(&self) -> bool {
+        let of_url = self.headers_file.is_some() || !self.headers_env.is_empty();
+        let of_command = self.folder.is_some() || !self.env.variables().is_empty();
+        if self.url.is_some() { of_command } else { of_url }
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("cannot read `{0}`: {1}")]
@@ -129,8 +146,10 @@ pub enum ConfigError {
     Malformed(PathBuf, String),
     #[error("provider `{0}` names project {1}, which has no [[project]] of its own")]
     UnknownProject(ProviderId, ProjectId),
-    #[error("provider `{0}` has no command")]
+    #[error("provider `{0}` needs either a command or a url")]
     NoCommand(ProviderId),
+    #[error("provider `{0}` mixes members of a command and of a url")]
+    Mixed(ProviderId),
     #[error("provider `{0}` has a ceiling outside 1 to 3600 seconds")]
     Ceiling(ProviderId),
     #[error("project {0} stands twice")]
@@ -161,8 +180,11 @@ impl Config {
             if !known.contains(&provider.project) {
                 return Err(ConfigError::UnknownProject(id.clone(), provider.project));
             }
-            if provider.command.is_empty() {
+            if provider.command.is_empty() == provider.url.is_none() {
                 return Err(ConfigError::NoCommand(id.clone()));
+            }
+            if provider.is_mixed() {
+                return Err(ConfigError::Mixed(id.clone()));
             }
             if !(1..=3600).contains(&provider.ceiling_seconds) {
                 return Err(ConfigError::Ceiling(id.clone()));
@@ -179,6 +201,7 @@ impl Config {
         self.kek_file.as_mut().map(resolve);
         for provider in self.providers.values_mut() {
             provider.folder.as_mut().map(resolve);
+            provider.headers_file.as_mut().map(resolve);
         }
     }
 }
@@ -247,6 +270,9 @@ command = ["notes"]
             ("mode", "moed"),
             ("command = [\"notes\"]", "command = []"),
             ("command", "ceiling_seconds = 0\ncommand"),
+            ("command", "url = \"https://mcp.example/\"\ncommand"),
+            ("command", "headers_file = \"h\"\ncommand"),
+            ("command = [\"notes\"]", "url = \"https://mcp.example/\"\nfolder = \".\""),
             ("[provider.notes]", "[provider.NOTES]"),
             (
                 "[provider.notes]\nproject = \"prj_019355a0c0007000800000000000a001\"",

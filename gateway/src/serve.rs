@@ -5,7 +5,7 @@
 
 use crate::chance;
 use crate::clock::LedgerClock;
-use crate::config::{Config, ConfigError, ProjectConfig};
+use crate::config::{Config, ConfigError, ProjectConfig, ProviderConfig};
 use crate::control::Follower;
 use crate::evidence::{Evidence, ServiceToken, TokenError};
 use crate::front;
@@ -18,7 +18,7 @@ use crate::listener;
 use crate::metrics::Metrics;
 use crate::recorder::{Courier, Recorder};
 use crate::shelf::Shelf;
-use crate::upstream::{Fleet, Start};
+use crate::upstream::{Fleet, Site, SiteError, Start};
 use counterfoil_core::id::{InstanceId, ProviderId};
 use counterfoil_jwks::{Holder, KekError, KekSource, Store, StoreError, secret};
 use std::collections::BTreeMap;
@@ -46,6 +46,8 @@ pub enum ServeError {
     Listen(SocketAddr, std::io::Error),
     #[error("HTTP client: {0}")]
     Client(#[from] reqwest::Error),
+    #[error("provider `{0}`: {1}")]
+    Site(ProviderId, SiteError),
     #[error("policy engine: {0}")]
     Policy(#[from] counterfoil_policy::BootError),
 }
@@ -95,7 +97,7 @@ impl Gateway {
             metrics: Metrics::at_zero(),
             metrics_elsewhere: metrics.is_some(),
             projects,
-            providers: providers(config.providers),
+            providers: providers(config.providers)?,
             fleet: Fleet::empty(),
             shelf: Shelf::default(),
             sessions,
@@ -118,6 +120,8 @@ impl Gateway {
             let stop = stop_following.clone();
             followers.spawn(async move { control.follow(stop).await });
         }
+        let (tidied, stop_tidying) = (self.house.clone(), stop_following.clone());
+        followers.spawn(async move { tidied.fleet.keep_tidy(stop_tidying).await });
         let mut couriers = tokio::task::JoinSet::new();
         for courier in self.couriers {
             couriers.spawn(courier.run(drain.clone()));
@@ -182,23 +186,29 @@ fn projects(
 }
 
 fn providers(
-    configs: BTreeMap<ProviderId, crate::config::ProviderConfig>,
-) -> BTreeMap<ProviderId, Arc<Provider>> {
-    configs
-        .into_iter()
-        .map(|(id, config)| {
-            let provider = Provider {
-                id: id.clone(),
-                project: config.project,
-                start: Start {
-                    provider: id.to_string(),
-                    command: config.command,
-                    env: config.env,
-                    folder: config.folder,
-                },
-                ceiling: Duration::from_secs(config.ceiling_seconds.into()),
-            };
-            (id, Arc::new(provider))
-        })
-        .collect()
+    configs: BTreeMap<ProviderId, ProviderConfig>,
+) -> Result<BTreeMap<ProviderId, Arc<Provider>>, ServeError> {
+    let provider = |(id, config): (ProviderId, ProviderConfig)| {
+        let site = match &config.url {
+            Some(url) => {
+                let site = Site::new(url, config.headers_file.as_deref(), &config.headers_env);
+                Some(Arc::new(site.map_err(|error| ServeError::Site(id.clone(), error))?))
+            }
+            None => None,
+        };
+        let provider = Provider {
+            id: id.clone(),
+            project: config.project,
+            start: Start {
+                provider: id.to_string(),
+                command: config.command,
+                env: config.env,
+                folder: config.folder,
+                site,
+            },
+            ceiling: Duration::from_secs(config.ceiling_seconds.into()),
+        };
+        Ok((id, Arc::new(provider)))
+    };
+    configs.into_iter().map(provider).collect()
 }

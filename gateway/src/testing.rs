@@ -4,6 +4,7 @@
 mod host;
 mod ledger;
 pub mod provider;
+pub mod site;
 mod world;
 
 pub use host::{Host, Reply, call, read};

@@ -1,18 +1,21 @@
-//! Tool providers: child processes that speak MCP over stdin and stdout.
+//! Tool providers: child processes that speak MCP over stdin and stdout, and servers that speak it over HTTP.
 //!
 //! Promised: one child per provider and agent key, so that no state leaks from one agent to another; a child that
 //! dies is started again when it is next needed, later and later while it keeps dying; none outlives the gateway.
 //! Not promised: that a provider is well behaved. Its answers are kept as bytes and bounded in size and time.
 
 mod catalogue;
+mod child;
 mod connection;
 mod lines;
 mod process;
+mod remote;
 mod waiting;
 mod wire;
 
 pub use catalogue::Catalogue;
 pub use connection::{Connection, Outcome};
+pub use remote::{Site, SiteError};
 
 use crate::config::ProviderEnv;
 use counterfoil_core::id::KeyId;
@@ -21,14 +24,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
-/// How to start a provider.
+/// How to start, or reach, a provider.
 #[derive(Clone, Debug)]
 pub struct Start {
     pub provider: String,
     pub command: Vec<String>,
     pub env: ProviderEnv,
     pub folder: Option<PathBuf>,
+    /// Set for a provider that is no child but has an address.
+    pub site: Option<Arc<Site>>,
 }
 
 /// The provider cannot be reached now.
@@ -36,6 +42,8 @@ pub struct Start {
 pub enum Away {
     #[error("could not be started")]
     NotStarted,
+    #[error("cannot be reached")]
+    Unreachable,
     #[error("did not introduce itself in time or in a revision we speak")]
     NotIntroduced,
     #[error("died a moment ago and will be started again later")]
@@ -53,6 +61,7 @@ pub enum Away {
 /// All children of this gateway.
 pub struct Fleet {
     slots: Mutex<HashMap<(String, KeyId), Arc<Slot>>>,
+    idle: Duration,
 }
 
 #[derive(Default)]
@@ -70,8 +79,10 @@ struct State {
 
 /// At most this many children of one provider; each is a process of perhaps 50 MB.
 const MOST_CHILDREN: usize = 64;
-/// A child unused for so long is stopped when another one is asked for.
-const IDLE: Duration = Duration::from_secs(15 * 60);
+/// A child unused for so long is stopped. Hosts keep sessions open all day and use a tool twice.
+const IDLE: Duration = Duration::from_secs(10 * 60);
+/// How often that is looked for.
+const SWEEP: Duration = Duration::from_secs(60);
 /// A child that lived this long died of something new; a shorter life makes the next start wait.
 const LONG_LIFE: Duration = Duration::from_secs(10);
 /// 200 ms, doubled with each short life, at most 30 s.
@@ -80,14 +91,39 @@ const LONGEST_REST: Duration = Duration::from_secs(30);
 
 impl Fleet {
     pub fn empty() -> Self {
-        Self { slots: Mutex::new(HashMap::new()) }
+        Self::with_patience(IDLE)
+    }
+
+    fn with_patience(idle: Duration) -> Self {
+        Self { slots: Mutex::new(HashMap::new()), idle }
+    }
+
+    /// Ends idle connections, until stopped.
+    pub async fn keep_tidy(&self, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(SWEEP) => self.sweep().await,
+                () = stop.cancelled() => return,
+            }
+        }
+    }
+
+    async fn sweep(&self) {
+        let slots: Vec<Arc<Slot>> = {
+            let mut slots = self.slots.lock().expect("no holder panics");
+            slots.retain(|_, slot| !slot.is_empty(self.idle));
+            slots.values().cloned().collect()
+        };
+        for slot in slots {
+            slot.stop_if_idle(self.idle).await;
+        }
     }
 
     /// The live connection of this key to this provider, started if need be.
     pub async fn connect(&self, key: KeyId, start: &Start) -> Result<Arc<Connection>, Away> {
         let (slot, idle) = self.slot(key, start)?;
         for other in idle {
-            other.stop_if_idle().await;
+            other.stop_if_idle(self.idle).await;
         }
         slot.connect(start).await
     }
@@ -112,13 +148,13 @@ impl Fleet {
             return Ok((slot.clone(), Vec::new()));
         }
         // A new key: the moment to look for children that nobody uses any more.
-        slots.retain(|_, slot| !slot.is_empty());
+        slots.retain(|_, slot| !slot.is_empty(self.idle));
         let siblings: Vec<Arc<Slot>> = slots
             .iter()
             .filter(|((provider, _), _)| *provider == start.provider)
             .map(|(_, slot)| slot.clone())
             .collect();
-        if siblings.len() >= MOST_CHILDREN && !siblings.iter().any(|s| s.is_idle()) {
+        if siblings.len() >= MOST_CHILDREN && !siblings.iter().any(|s| s.is_idle(self.idle)) {
             return Err(Away::Crowded);
         }
         let slot = Arc::new(Slot::default());
@@ -161,19 +197,26 @@ impl Slot {
         }
     }
 
-    fn is_empty(&self) -> bool {
+    fn is_empty(&self, idle: Duration) -> bool {
         self.state.try_lock().is_ok_and(|state| {
-            state.connection.is_none() && state.used_at.is_none_or(|at| at.elapsed() > IDLE)
+            state.connection.is_none() && state.used_at.is_none_or(|at| at.elapsed() > idle)
         })
     }
 
-    fn is_idle(&self) -> bool {
-        self.state.try_lock().is_ok_and(|state| state.is_idle())
+    fn is_idle(&self, idle: Duration) -> bool {
+        self.state.try_lock().is_ok_and(|state| state.is_idle(idle))
     }
 
-    async fn stop_if_idle(&self) {
-        if self.is_idle() {
-            self.stop().await;
+    /// Looked at and taken under one lock, so that a call that comes meanwhile finds either it or a new one. The child's
+    /// end is not waited for: it may take seconds.
+    async fn stop_if_idle(&self, idle: Duration) {
+        let Ok(mut state) = self.state.try_lock() else {
+            return;
+        };
+        if state.is_idle(idle)
+            && let Some(connection) = state.connection.take()
+        {
+            tokio::spawn(async move { connection.stop().await });
         }
     }
 
@@ -186,9 +229,9 @@ impl Slot {
 }
 
 impl State {
-    fn is_idle(&self) -> bool {
+    fn is_idle(&self, idle: Duration) -> bool {
         let in_use = self.connection.as_ref().is_some_and(|c| Arc::strong_count(c) > 1);
-        !in_use && self.used_at.is_some_and(|at| at.elapsed() > IDLE)
+        !in_use && self.used_at.is_some_and(|at| at.elapsed() > idle)
     }
 }
 

@@ -1,5 +1,6 @@
 use crate::config::Config;
 use crate::testing::provider::{self, twist};
+use crate::testing::site::{Kind, Remote};
 use crate::testing::{Host, Reply, World, call, read};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -25,7 +26,7 @@ fn names(list: &Reply) -> Vec<String> {
 }
 
 fn also(config: &mut Config, id: &str, command: Option<&[&str]>) {
-    let mut provider = config.providers.values().next().expect("one").clone();
+    let mut provider = config.providers[&"notes".parse().expect("an id")].clone();
     if let Some(command) = command {
         provider.command = command.iter().map(|word| (*word).to_owned()).collect();
     }
@@ -73,7 +74,11 @@ async fn a_name_that_means_no_provider_is_an_unknown_tool_and_recorded() {
 
 #[tokio::test]
 async fn a_dead_and_a_hung_provider_cost_their_own_tools_alone() {
+    let silent = Remote::start(Kind::Silent).await.url.clone();
     let world = World::with(|config| {
+        also(config, "mute", None);
+        let mute = config.providers.get_mut(&"mute".parse().expect("an id")).expect("it");
+        (mute.command, mute.env, mute.url) = (Vec::new(), Default::default(), Some(silent));
         also(config, "dead", Some(&["/no/such/program"]));
         also(config, "hung", Some(&["sleep", "600"]));
         also(config, "loud", Some(&["sh", "-c", "while :; do echo noise; done"]));
@@ -84,11 +89,11 @@ async fn a_dead_and_a_hung_provider_cost_their_own_tools_alone() {
     let (host, hello) = greeted(&world).await;
     let list = at_all(&host, LIST).await;
 
-    assert!(began.elapsed() < Duration::from_secs(25));
+    assert!(began.elapsed() < Duration::from_secs(40));
     assert_eq!(names(&list).len(), 8);
     assert!(names(&list).iter().all(|name| name.starts_with("notes__")));
     let away = &list.result()["_meta"]["dev.counterfoil/away"];
-    for id in ["dead", "hung", "loud"] {
+    for id in ["dead", "hung", "loud", "mute"] {
         assert!(away[id].is_string(), "{away}");
     }
     let said = hello.result()["instructions"].as_str().expect("words").to_owned();
@@ -180,4 +185,52 @@ async fn a_tool_that_is_not_shown_to_an_agent_is_to_it_like_none() {
         assert_eq!((&decision["tool"], &decision["pin"]), (&Value::Null, &Value::Null));
     }
     assert!(world.provider_log().is_empty());
+}
+
+// G4: the six stages are the same, wherever the provider is.
+#[tokio::test]
+async fn providers_of_every_era_are_governed_alike_over_http() {
+    for kind in [Kind::Modern, Kind::Legacy, Kind::Oldest] {
+        let remote = Remote::start(kind).await;
+        let url = remote.url.clone();
+        let world = World::with(|config| {
+            let notes = config.providers.values_mut().next().expect("one");
+            (notes.command, notes.env, notes.url) = (Vec::new(), Default::default(), Some(url));
+        })
+        .await;
+        let host = world.host.initialize().await;
+
+        let list = host.say(LIST).await;
+        let allowed = host.call("note_read", NOTE).await;
+        let denied = host.call("note_write", NOTE).await;
+
+        assert_eq!(names(&list).len(), 8, "{kind:?}");
+        assert_eq!(allowed.words(), "ok", "{kind:?}: {}", allowed.text);
+        assert_eq!(denied.receipt()["verdict"], "DENY");
+        assert_eq!(world.ledger.observations(1).await[0]["status"], "returned");
+        let calls = remote.calls();
+        assert_eq!(calls.len(), 1);
+        assert!(calls[0].1["params"]["_meta"]["dev.counterfoil/capability"].is_string());
+        let sent = format!("{calls:?}");
+        assert!(!sent.contains("cfk_"), "{sent}");
+    }
+}
+
+// G4
+#[tokio::test]
+async fn a_stream_that_breaks_off_is_observed_and_the_agent_is_told_to_look() {
+    let remote = Remote::start(Kind::Breaking).await;
+    let url = remote.url.clone();
+    let world = World::with(|config| {
+        let notes = config.providers.values_mut().next().expect("one");
+        (notes.command, notes.env, notes.url) = (Vec::new(), Default::default(), Some(url));
+    })
+    .await;
+    let host = world.host.initialize().await;
+
+    let reply = host.call("note_read", NOTE).await;
+
+    assert!(reply.words().contains("may have been executed"), "{}", reply.words());
+    assert_eq!(world.ledger.observations(1).await[0]["status"], "error");
+    assert_eq!(remote.calls().len(), 1);
 }

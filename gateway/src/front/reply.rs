@@ -51,6 +51,11 @@ fn dressed(result: &str, receipt: Option<&str>, era: Era) -> String {
     let Ok(object) = Object::read_loosely(result) else {
         return result.to_owned();
     };
+    if let (Era::Legacy, Some(kind)) = (era, object.value("resultType"))
+        && kind != "\"complete\""
+    {
+        return dressed(&beyond_legacy(), receipt, era);
+    }
     let theirs = object.value("_meta");
     let meta = theirs
         .and_then(|meta| Object::read_loosely(meta).ok())
@@ -69,7 +74,22 @@ fn dressed(result: &str, receipt: Option<&str>, era: Era) -> String {
             Ok(object) => object.with("resultType", "\"complete\""),
             Err(_) => dressed,
         },
-        (Era::Modern, Some(_)) | (Era::Legacy, _) => dressed,
+        (Era::Legacy, Some(_)) => match Object::read_loosely(&dressed) {
+            Ok(object) => object.without(|key| key == "resultType"),
+            Err(_) => dressed,
+        },
+        (Era::Modern, Some(_)) | (Era::Legacy, None) => dressed,
+    }
+}
+
+/// A modern provider that asks back, or answers with a task. A legacy host would take either for an empty result.
+fn beyond_legacy() -> String {
+    match Body::refusing(
+        "The tool asks for more input, in a way that only exists since MCP 2026-07-28 and that this client does not \
+         speak. The call was sent; whether anything was done is the tool's own business.",
+    ) {
+        Body::Result(text) => text,
+        Body::Error { message, .. } => message,
     }
 }
 
@@ -120,6 +140,19 @@ mod tests {
         );
         assert_eq!(dressed(theirs, None, Era::Legacy), theirs);
         assert!(dressed(theirs, None, Era::Modern).starts_with(r#"{"resultType":"complete","content""#));
+    }
+
+    #[test]
+    fn a_legacy_host_never_sees_what_only_the_modern_era_has() {
+        let complete = r#"{"resultType":"complete","content":[],"n":1.0}"#;
+        assert_eq!(dressed(complete, None, Era::Legacy), r#"{"content":[],"n":1.0}"#);
+        assert_eq!(dressed(complete, None, Era::Modern), complete);
+
+        let asks = r#"{"resultType":"input_required","requestState":"s"}"#;
+        let told = dressed(asks, Some(RECEIPT_TEXT), Era::Legacy);
+        assert!(told.contains(r#""isError":true"#) && told.contains(RECEIPT_TEXT), "{told}");
+        assert!(!told.contains("requestState"));
+        assert!(dressed(asks, None, Era::Modern).contains("requestState"));
     }
 
     #[test]

@@ -128,6 +128,9 @@ fn config(folder: &TempDir, evidence_url: String) -> Config {
     let provider = ProviderConfig {
         project: PROJECT.parse().expect("an id"),
         command: provider::command(),
+        url: None,
+        headers_file: None,
+        headers_env: Default::default(),
         env: [provider::environment(&log_path(folder))].into_iter().collect(),
         folder: None,
         ceiling_seconds: 2,

@@ -49,6 +49,13 @@ impl Catalogue {
         self.tools.get(*self.places.get(&name.parse().ok()?)?)
     }
 
+    /// Without the tools that are not usable for a reason outside their definition's text.
+    pub(super) fn only(self, usable: impl Fn(&ListedTool) -> bool) -> Self {
+        let tools: Vec<ListedTool> = self.tools.into_iter().filter(usable).collect();
+        let places = tools.iter().enumerate().map(|(place, tool)| (tool.name.clone(), place)).collect();
+        Self { tools, places }
+    }
+
     pub(crate) fn of(texts: Vec<String>) -> Self {
         let mut tools: Vec<ListedTool> = texts.into_iter().filter_map(read_tool).collect();
         let mut seen = BTreeSet::new();

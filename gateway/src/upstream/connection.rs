@@ -1,26 +1,19 @@
-//! One life of a provider's child: requests out by number, answers back in any order.
+//! The way to one provider for one agent key: a child process, or an address.
 //!
-//! Promised: an answer is handed on as the bytes that came. A call that was given up before it was written is never
-//! written. Requests of the provider are refused; we declare no capability that would allow one.
-//! Not promised: that a call given up after it was written did not run.
+//! Promised: an answer is handed on as the bytes that came. A call that was given up before it was sent is never sent,
+//! and none is sent twice. Requests of the provider are refused; we declare no capability that would allow one.
+//! Not promised: that a call given up after it was sent did not run.
 
 use super::catalogue::{self, Catalogue};
-use super::lines::{Ears, Outgoing, Place, listen, write};
-use super::process::{Pipes, Process};
-use super::waiting::{Forget, Waiting};
+use super::child::Child;
+use super::remote::Remote;
 use super::{Away, Start};
-use crate::raw::{Object, on_one_line, quoted};
+use arc_swap::ArcSwapOption;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Legacy revisions that a child may pick; we offer the newest.
-const REVISIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-/// A package runner may have to fetch the provider first.
-const INTRODUCTION: Duration = Duration::from_secs(60);
-const OUTBOX: usize = 256;
 /// How long a definition may have changed before a call under it is held.
 const LIST_AGE: Duration = Duration::from_secs(60);
 
@@ -33,7 +26,7 @@ pub enum Outcome {
     Failed(String),
     TimedOut,
     Cancelled,
-    /// The child ended, or broke the protocol, while it had the call.
+    /// The provider ended, or broke the protocol, while it had the call.
     Gone,
     Oversized,
     /// Given up before it was written: the provider never saw it.
@@ -42,57 +35,47 @@ pub enum Outcome {
 
 pub struct Connection {
     provider: String,
-    outbox: mpsc::Sender<Outgoing>,
-    waiting: Arc<Waiting>,
-    next_id: AtomicU64,
-    stop: CancellationToken,
-    ended: CancellationToken,
+    link: Link,
     stale: Arc<AtomicBool>,
-    catalogue: tokio::sync::Mutex<Option<(Instant, Arc<Catalogue>)>>,
+    reading: tokio::sync::Mutex<Option<Instant>>,
+    latest: ArcSwapOption<Catalogue>,
     instructions: Option<String>,
 }
 
+enum Link {
+    Child(Child),
+    Remote(Remote),
+}
+
 impl Connection {
-    /// Starts the child and exchanges introductions.
+    /// Starts the child, or finds out what the other side speaks, and exchanges introductions.
     pub async fn open(start: &Start) -> Result<Arc<Self>, Away> {
-        let (process, Pipes { stdin, stdout }) = Process::start(start)?;
-        let (outbox, lines) = mpsc::channel(OUTBOX);
-        let mut connection = Self {
-            provider: start.provider.clone(),
-            outbox,
-            waiting: Arc::default(),
-            next_id: AtomicU64::new(1),
-            stop: CancellationToken::new(),
-            ended: CancellationToken::new(),
-            stale: Arc::new(AtomicBool::new(true)),
-            catalogue: tokio::sync::Mutex::new(None),
-            instructions: None,
+        let stale = Arc::new(AtomicBool::new(true));
+        let (link, instructions) = match &start.site {
+            Some(site) => {
+                let (remote, instructions) = Remote::open(site, &start.provider, stale.clone()).await?;
+                (Link::Remote(remote), instructions)
+            }
+            None => {
+                let (child, instructions) = Child::open(start, stale.clone()).await?;
+                (Link::Child(child), instructions)
+            }
         };
-        tokio::spawn(write(stdin, lines, connection.stop.clone()));
-        tokio::spawn(listen(
-            stdout,
-            Ears {
-                provider: start.provider.clone(),
-                outbox: connection.outbox.clone(),
-                waiting: connection.waiting.clone(),
-                stale: connection.stale.clone(),
-                stop: connection.stop.clone(),
-            },
-        ));
-        let (stop, ended, waiting) =
-            (connection.stop.clone(), connection.ended.clone(), connection.waiting.clone());
-        tokio::spawn(async move {
-            process.end(stop.clone()).await;
-            stop.cancel();
-            waiting.fail();
-            ended.cancel();
-        });
-        connection.instructions = connection.introduce().await?;
-        Ok(Arc::new(connection))
+        Ok(Arc::new(Self {
+            provider: start.provider.clone(),
+            link,
+            stale,
+            reading: tokio::sync::Mutex::new(None),
+            latest: ArcSwapOption::empty(),
+            instructions,
+        }))
     }
 
     pub fn is_gone(&self) -> bool {
-        self.stop.is_cancelled()
+        match &self.link {
+            Link::Child(child) => child.is_gone(),
+            Link::Remote(remote) => remote.is_gone(),
+        }
     }
 
     /// What the provider says about itself, as a JSON string.
@@ -102,18 +85,22 @@ impl Connection {
 
     /// The tools it lists now: read again after it said that they changed, and every minute, since some do not say.
     pub async fn catalogue(&self) -> Result<Arc<Catalogue>, Away> {
-        let mut known = self.catalogue.lock().await;
+        let mut read_at = self.reading.lock().await;
         // Cleared before reading: a change announced meanwhile makes the next caller read again.
         if !self.stale.swap(false, Ordering::AcqRel)
-            && let Some((read_at, catalogue)) = &*known
-            && read_at.elapsed() < LIST_AGE
+            && read_at.is_some_and(|at| at.elapsed() < LIST_AGE)
+            && let Some(latest) = self.latest.load_full()
         {
-            return Ok(catalogue.clone());
+            return Ok(latest);
         }
         match catalogue::read(self).await {
             Ok(catalogue) => {
-                let catalogue = Arc::new(catalogue);
-                *known = Some((Instant::now(), catalogue.clone()));
+                let catalogue = Arc::new(match &self.link {
+                    Link::Child(_) => catalogue,
+                    Link::Remote(remote) => remote.usable(catalogue),
+                });
+                *read_at = Some(Instant::now());
+                self.latest.store(Some(catalogue.clone()));
                 Ok(catalogue)
             }
             Err(away) => {
@@ -131,83 +118,21 @@ impl Connection {
         within: Duration,
         cancel: &CancellationToken,
     ) -> Outcome {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let place = Arc::new(Place::queued());
-        let answer = self.waiting.expect(id);
-        let line = format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"method":{},"params":{}}}"#,
-            quoted(method),
-            on_one_line(params)
-        );
-        // Both ends of the wait forget the answer, so that a late one is thrown away.
-        let _forget = Forget(&self.waiting, id);
-        let exchange = async {
-            let outgoing = Outgoing { line, place: place.clone() };
-            if self.is_gone() || self.outbox.send(outgoing).await.is_err() {
-                return None;
+        match &self.link {
+            Link::Child(child) => child.ask(method, params, within, cancel).await,
+            Link::Remote(remote) => {
+                let latest = self.latest.load_full();
+                remote.ask((method, params), latest.as_deref(), within, cancel).await
             }
-            answer.await.ok()
-        };
-        let given_up = tokio::select! {
-            outcome = exchange => match outcome {
-                None | Some(Outcome::Gone) => Outcome::Gone,
-                Some(outcome) => return outcome,
-            },
-            () = tokio::time::sleep(within) => Outcome::TimedOut,
-            () = cancel.cancelled() => Outcome::Cancelled,
-        };
-        if place.withdraw() {
-            return Outcome::Unsent;
         }
-        if matches!(given_up, Outcome::TimedOut | Outcome::Cancelled) {
-            self.notify_cancelled(id);
-        }
-        given_up
     }
 
-    /// Asks the child to end and waits until it has.
+    /// Ends it, and waits until it has.
     pub async fn stop(&self) {
-        self.stop.cancel();
-        self.ended.cancelled().await;
-    }
-
-    async fn introduce(&self) -> Result<Option<String>, Away> {
-        let params = format!(
-            r#"{{"protocolVersion":"{}","capabilities":{{}},"clientInfo":{{"name":"counterfoil-gateway","version":"{}"}}}}"#,
-            REVISIONS[0],
-            env!("CARGO_PKG_VERSION")
-        );
-        let outcome = self.ask("initialize", &params, INTRODUCTION, &self.stop).await;
-        let Outcome::Returned(result) = outcome else {
-            return Err(Away::NotIntroduced);
-        };
-        let result = Object::read(&result).map_err(|_| Away::NotIntroduced)?;
-        let spoken = REVISIONS.iter().any(|known| result.value("protocolVersion") == Some(&quoted(known)));
-        if !spoken {
-            return Err(Away::NotIntroduced);
+        match &self.link {
+            Link::Child(child) => child.stop().await,
+            Link::Remote(remote) => remote.stop().await,
         }
-        self.post(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.into()).await;
-        let instructions = result.value("instructions");
-        Ok(instructions.filter(|text| text.starts_with('"')).map(str::to_owned))
-    }
-
-    async fn post(&self, line: String) {
-        // The writer ends only with the connection; then nobody needs the notice.
-        let _ = self.outbox.send(Outgoing::notice(line)).await;
-    }
-
-    fn notify_cancelled(&self, id: u64) {
-        let line = format!(
-            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
-        );
-        // Best effort: a full outbox means that the child does not read anyway.
-        let _ = self.outbox.try_send(Outgoing::notice(line));
-    }
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.stop.cancel();
     }
 }
 

@@ -1,6 +1,5 @@
 use super::*;
 use crate::testing::provider;
-use tokio_util::sync::CancellationToken;
 
 const SOON: Duration = Duration::from_secs(5);
 
@@ -10,6 +9,7 @@ fn start(folder: &tempfile::TempDir) -> Start {
         command: provider::command(),
         env: [provider::environment(&folder.path().join("log"))].into_iter().collect(),
         folder: None,
+        site: None,
     }
 }
 
@@ -104,6 +104,32 @@ async fn a_call_given_up_before_it_is_written_is_never_written() {
     let log = std::fs::read_to_string(folder.path().join("log")).expect("a log");
     let written = log.lines().filter(|line| line.contains("note_read")).count();
     assert_eq!(written, 50 - unsent);
+}
+
+#[tokio::test]
+async fn an_idle_child_ends_and_one_in_use_does_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let fleet = Fleet::with_patience(Duration::from_millis(100));
+    let start = start(&folder);
+    let used = fleet.connect(key(1), &start).await.expect("a child");
+    let idle = Arc::downgrade(&fleet.connect(key(2), &start).await.expect("a child"));
+    tokio::time::sleep(Duration::from_millis(200)).await;
+
+    fleet.sweep().await;
+
+    assert!(!used.is_gone());
+    assert!(matches!(ask(&used, "note_read", SOON).await, Outcome::Returned(_)));
+    for _ in 0..500 {
+        if idle.upgrade().is_none() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(idle.upgrade().is_none());
+    // Its death was not its own doing: it is there again at once.
+    let again = fleet.connect(key(2), &start).await.expect("a child");
+    assert!(!again.is_gone());
+    fleet.stop().await;
 }
 
 #[tokio::test]
