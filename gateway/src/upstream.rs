@@ -79,6 +79,8 @@ struct State {
 
 /// At most this many children of one provider; each is a process of perhaps 50 MB.
 const MOST_CHILDREN: usize = 64;
+/// And so many sessions at one address; each is a few KiB here.
+const MOST_SESSIONS: usize = 4096;
 /// A child unused for so long is stopped. Hosts keep sessions open all day and use a tool twice.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 /// How often that is looked for.
@@ -154,7 +156,11 @@ impl Fleet {
             .filter(|((provider, _), _)| *provider == start.provider)
             .map(|(_, slot)| slot.clone())
             .collect();
-        if siblings.len() >= MOST_CHILDREN && !siblings.iter().any(|s| s.is_idle(self.idle)) {
+        let most = match start.site {
+            None => MOST_CHILDREN,
+            Some(_) => MOST_SESSIONS,
+        };
+        if siblings.len() >= most && !siblings.iter().any(|s| s.is_idle(self.idle)) {
             return Err(Away::Crowded);
         }
         let slot = Arc::new(Slot::default());

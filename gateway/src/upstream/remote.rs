@@ -86,7 +86,10 @@ impl Remote {
             return Outcome::Unsent;
         };
         tokio::select! {
-            (outcome, _) = self.exchange(id, request) => outcome,
+            (outcome, _) = self.exchange(id, request) => {
+                self.notice_mismatch(&outcome);
+                outcome
+            }
             () = tokio::time::sleep(within) => {
                 self.give_up(id);
                 Outcome::TimedOut
@@ -176,6 +179,18 @@ impl Remote {
             self.notice_end_of_session(status);
         }
         (outcome, session)
+    }
+
+    /// Headers that contradict the body are made from a schema that has changed: it is read again for the next call.
+    /// This one is not sent again, since nobody has judged it under the new definition.
+    fn notice_mismatch(&self, outcome: &Outcome) {
+        let Outcome::Failed(error) = outcome else {
+            return;
+        };
+        let code = Object::read_loosely(error).ok().and_then(|error| error.value("code"));
+        if code == Some("-32020") {
+            self.stale.store(true, Ordering::Release);
+        }
     }
 
     /// A session that is not known any more is not coming back: the next call begins a new one.

@@ -44,6 +44,21 @@ fn a_registry_says_what_its_text_says() {
 }
 
 #[test]
+fn a_tool_is_shown_to_those_it_names_and_to_all_when_it_names_none() {
+    let agent = |last: &str| format!("agt_019355a0c000700080000000000{last}").parse().expect("an id");
+    let shown = |members: &str| {
+        let registry = Registry::parse(&with_tool(&format!("nouns = [{{ type = \"tool\" }}]\n{members}")));
+        let registry = registry.expect("good registry");
+        let tool = registry.provider("p").and_then(|p| p.tool("t")).expect("known tool").clone();
+        (tool.is_shown_to(agent("0d001")), tool.is_shown_to(agent("0d002")))
+    };
+
+    assert_eq!(shown(""), (true, true));
+    assert_eq!(shown("shown_to = [\"agt_019355a0c0007000800000000000d001\"]"), (true, false));
+    assert_eq!(shown("shown_to = []"), (false, false));
+}
+
+#[test]
 fn an_unknown_field_is_refused_with_its_line() {
     for (text, line) in [
         ("v = 1\nallow = true\n", 2),

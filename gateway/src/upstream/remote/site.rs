@@ -17,6 +17,8 @@ use std::time::Duration;
 use zeroize::Zeroizing;
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+/// Servers on Node close what was idle for five seconds. A call that meets its end on the way may have run.
+const KEEP_IDLE: Duration = Duration::from_secs(4);
 
 pub struct Site {
     pub(super) url: Url,
@@ -67,6 +69,7 @@ impl Site {
             .retry(reqwest::retry::never())
             .no_proxy()
             .connect_timeout(CONNECT_WITHIN)
+            .pool_idle_timeout(KEEP_IDLE)
             .build()?;
         Ok(Self { url, client, headers: StaticHeaders(headers), era: Mutex::new(None) })
     }
