@@ -167,7 +167,7 @@ impl Ledger {
         let sealed = seal(plan.accepted, plan.head, at, &project.issuer, &self.keys);
         let place = |index: usize| sealed.placed[sealed.before + index].entry.seq;
         let keyed: Vec<_> = plan.keyed.into_iter().map(|(key, index)| (key, place(index))).collect();
-        // Neither reads what the other writes, so they travel together.
+        // Neither reads what the other writes in this commit, so they travel together.
         tokio::try_join!(store::write(&tx, &sealed, &keyed), job.beside(&tx, &sealed))?;
         Ok(Prepared::ToCommit { tx, line, sealed, outcome: plan.outcome })
     }

@@ -14,7 +14,9 @@ statements! {
              on conflict (project_id, instance) do update set seen_at = greatest(instances.seen_at, excluded.seen_at)";
     OPEN = "insert into open_calls (project_id, seq, action, decision, instance, at) \
             select $1, o.seq, o.action, o.decision, $2, $3 \
-            from unnest($4::bigint[], $5::uuid[], $6::bytea[]) as o (seq, action, decision)";
+            from unnest($4::bigint[], $5::uuid[], $6::bytea[]) as o (seq, action, decision) \
+            where not exists (select 1 from entries e where e.project_id = $1 and e.action = o.action \
+                              and e.kind = 'observation' and e.decision = o.decision)";
     CLOSE = "delete from open_calls where project_id = $1 and finding is null and decision = any($2)";
     CAME = "update open_calls set came = o.seq from unnest($2::bytea[], $3::bigint[]) as o (decision, seq) \
             where project_id = $1 and open_calls.decision = o.decision and finding is not null and came is null";
@@ -56,7 +58,8 @@ pub(super) async fn heard(
     tx.change(1, HEARD, &[&tx.project().uuid(), &instance.uuid(), &at.millis()]).await
 }
 
-/// Of the statements that one commit numbered: cleared decisions open a call.
+/// Of the statements that one commit numbered: cleared decisions open a call, unless it was spoken of before: a gateway
+/// that waited in vain for the commit says `not_sent`, and its word may overtake the decision that it is about.
 pub(crate) async fn open(
     tx: &ProjectTx<'_>,
     instance: InstanceId,
@@ -78,7 +81,7 @@ pub(crate) async fn open(
     }
     let parameters: [&(dyn ToSql + Sync); 6] =
         [&tx.project().uuid(), &instance.uuid(), &at.millis(), &seqs, &actions, &decisions];
-    tx.change(seqs.len() as u64, OPEN, &parameters).await
+    tx.touch(OPEN, &parameters).await.map(drop)
 }
 
 /// Observations close the calls of the decisions that they name.

@@ -125,3 +125,21 @@ async fn two_sweeps_find_an_outcome_once() {
 
     assert_eq!(said(&deployment).await.len(), 5);
 }
+
+/// A gateway that waited in vain says `not_sent`; its word may get in before the decision that it is about.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_spoken_of_before_its_decision_got_in_is_no_finding() {
+    let (deployment, service) = one_second_lease().await;
+    let judged = Judged::now(&deployment, Verdict::Allow);
+    let decision = decision(&deployment, &judged);
+    let action = decision.action;
+    let signed = sign(decision, &deployment.decision);
+    let decided = statement(&deployment, signed.bytes(), Some(judged.credential), None);
+    let seen = observation(&deployment, action, signed.digest());
+
+    record(&service, &deployment.token, vec![seen]).await.expect("recorded");
+    record(&service, &deployment.token, vec![decided]).await.expect("recorded");
+
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert!(said(&deployment).await.is_empty());
+}
