@@ -36,9 +36,17 @@ impl Published {
         (at.elapsed() < PUBLISH_EVERY).then(|| note.clone())
     }
 
-    fn publish(&self, project: ProjectId, note: &str) {
+    /// What is published from now on: the note, unless another was published since the moment it was asked for. That
+    /// one may be of a later read, and what followers see must not go back.
+    fn publish(&self, project: ProjectId, note: String, asked_at: Instant) -> String {
         let mut published = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        published.insert(project, (Instant::now(), note.to_owned()));
+        match published.get(&project) {
+            Some((at, newer)) if *at >= asked_at => newer.clone(),
+            Some(_) | None => {
+                published.insert(project, (Instant::now(), note.clone()));
+                note
+            }
+        }
     }
 }
 
@@ -52,11 +60,10 @@ pub(crate) async fn checkpoint(
     let note = match published.fresh(id) {
         Some(note) => note,
         None => {
+            let asked_at = Instant::now();
             let mut client = ledger.database().reader().await?;
             let tx = client.begin(id).await?;
-            let note = store::checkpoint(&tx).await?;
-            published.publish(id, &note);
-            note
+            published.publish(id, store::checkpoint(&tx).await?, asked_at)
         }
     };
     Ok((headers("text/plain; charset=utf-8", "max-age=1"), note).into_response())
@@ -108,4 +115,23 @@ fn bundle(rows: &[EntryRow]) -> Option<Vec<u8>> {
 fn headers(kind: &'static str, cache: &'static str) -> HeaderMap {
     let fixed = HeaderValue::from_static;
     HeaderMap::from_iter([(CONTENT_TYPE, fixed(kind)), (CACHE_CONTROL, fixed(cache))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_that_was_read_earlier_never_replaces_one_published_since() {
+        let project = "prj_019355a0c0007000800000000000a001".parse().unwrap();
+        let published = Published::default();
+        let slow = Instant::now();
+        let fast = Instant::now();
+
+        assert_eq!(published.publish(project, "seven".to_owned(), fast), "seven");
+        assert_eq!(published.publish(project, "five".to_owned(), slow), "seven");
+
+        assert_eq!(published.fresh(project).as_deref(), Some("seven"));
+        assert_eq!(published.publish(project, "eight".to_owned(), Instant::now()), "eight");
+    }
 }
