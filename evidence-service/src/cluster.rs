@@ -41,8 +41,8 @@ pub enum ClusterError {
     Program { program: String, message: String },
     #[error("Postgres did not become ready in {0} s; its log is `{1}`")]
     NotReady(u64, PathBuf),
-    #[error("`{path}`: {source}")]
-    File { path: PathBuf, source: std::io::Error },
+    #[error("`{path}`: {cause}")]
+    File { path: PathBuf, cause: std::io::Error },
 }
 
 /// An initialised data folder. Nothing runs yet.
@@ -291,5 +291,5 @@ fn run(command: &mut Command) -> Result<(), ClusterError> {
 
 fn at(path: &Path) -> impl FnOnce(std::io::Error) -> ClusterError + use<> {
     let path = path.to_owned();
-    move |source| ClusterError::File { path, source }
+    move |cause| ClusterError::File { path, cause }
 }

@@ -89,18 +89,18 @@ pub struct DatabaseConfig {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    #[error("`{path}`: {source}")]
-    Unreadable { path: PathBuf, source: std::io::Error },
-    #[error("`{path}`: {source}")]
-    Malformed { path: PathBuf, source: Box<toml::de::Error> },
+    #[error("`{path}`: {cause}")]
+    Unreadable { path: PathBuf, cause: std::io::Error },
+    #[error("`{path}`: {cause}")]
+    Malformed { path: PathBuf, cause: Box<toml::de::Error> },
 }
 
 impl Config {
     pub fn from_file(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path)
-            .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
+            .map_err(|cause| ConfigError::Unreadable { path: path.to_owned(), cause })?;
         let mut config: Self = toml::from_str(&text)
-            .map_err(|source| ConfigError::Malformed { path: path.to_owned(), source: Box::new(source) })?;
+            .map_err(|cause| ConfigError::Malformed { path: path.to_owned(), cause: Box::new(cause) })?;
         let folder = path.parent().unwrap_or(Path::new("."));
         let absolute = |path: &mut PathBuf| *path = folder.join(&*path);
         absolute(&mut config.keys);

@@ -27,8 +27,8 @@ use crate::setup::{SetupError, open_ledger};
 pub enum ServeError {
     #[error(transparent)]
     Setup(#[from] SetupError),
-    #[error("`{address}`: {source}")]
-    Bind { address: SocketAddr, source: std::io::Error },
+    #[error("`{address}`: {cause}")]
+    Bind { address: SocketAddr, cause: std::io::Error },
     #[error("listener: {0}")]
     Listener(#[from] std::io::Error),
 }
@@ -98,7 +98,7 @@ impl Bound {
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
-    TcpListener::bind(address).await.map_err(|source| ServeError::Bind { address, source })
+    TcpListener::bind(address).await.map_err(|cause| ServeError::Bind { address, cause })
 }
 
 async fn gone(mut stopped: watch::Receiver<()>) {

@@ -19,22 +19,22 @@ pub enum FileError {
     TooLarge { path: PathBuf },
     #[error("`{path}` exists already")]
     Exists { path: PathBuf },
-    #[error("`{path}`: {source}")]
-    Io { path: PathBuf, source: io::Error },
+    #[error("`{path}`: {cause}")]
+    Io { path: PathBuf, cause: io::Error },
 }
 
 /// Reads a file whose mode does not exceed 0600. The mode is that of the opened file, so that it
 /// cannot be swapped between the check and the read.
 pub fn read_private(path: &Path) -> Result<Zeroizing<Vec<u8>>, FileError> {
-    let file = File::open(path).map_err(|source| io_error(path, source))?;
-    let metadata = file.metadata().map_err(|source| io_error(path, source))?;
+    let file = File::open(path).map_err(|cause| io_error(path, cause))?;
+    let metadata = file.metadata().map_err(|cause| io_error(path, cause))?;
     let mode = metadata.permissions().mode() & 0o7777;
     if mode & !0o600 != 0 {
         return Err(FileError::TooOpen { path: path.to_owned(), mode });
     }
 
     let mut bytes = Zeroizing::new(Vec::new());
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|source| io_error(path, source))?;
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|cause| io_error(path, cause))?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(FileError::TooLarge { path: path.to_owned() });
     }
@@ -49,17 +49,17 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             return Err(FileError::Exists { path: path.to_owned() });
         }
-        Err(source) => return Err(io_error(path, source)),
+        Err(cause) => return Err(io_error(path, cause)),
     };
     file.write_all(bytes)
         .and_then(|()| file.sync_all())
         .and_then(|()| sync_folder(path))
-        .map_err(|source| io_error(path, source))
+        .map_err(|cause| io_error(path, cause))
 }
 
 /// Replaces a file at once: a crash leaves the old bytes or the new ones.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    write_beside(path, bytes).map_err(|source| io_error(path, source))
+    write_beside(path, bytes).map_err(|cause| io_error(path, cause))
 }
 
 fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -94,11 +94,11 @@ pub fn lock(path: &Path) -> Result<File, FileError> {
         .truncate(false)
         .mode(0o600)
         .open(&name)
-        .map_err(|source| io_error(path, source))?;
-    lock.lock().map_err(|source| io_error(path, source))?;
+        .map_err(|cause| io_error(path, cause))?;
+    lock.lock().map_err(|cause| io_error(path, cause))?;
     Ok(lock)
 }
 
-fn io_error(path: &Path, source: io::Error) -> FileError {
-    FileError::Io { path: path.to_owned(), source }
+fn io_error(path: &Path, cause: io::Error) -> FileError {
+    FileError::Io { path: path.to_owned(), cause }
 }

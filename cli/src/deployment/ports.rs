@@ -27,7 +27,7 @@ pub struct Ports {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("port {port} of 127.0.0.1: {source}")]
+#[error("port {port} of 127.0.0.1 is not to be had; --gateway-port and the like name others")]
 pub struct PortTaken {
     port: u16,
     source: std::io::Error,

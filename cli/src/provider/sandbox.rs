@@ -18,8 +18,8 @@ pub enum SandboxError {
     Outside(String),
     #[error("`{0}` leads out of the folder")]
     LeadsOut(String),
-    #[error("`{name}`: {source}")]
-    Io { name: String, source: io::Error },
+    #[error("`{name}`: {cause}")]
+    Io { name: String, cause: io::Error },
 }
 
 impl Sandbox {
@@ -33,7 +33,7 @@ impl Sandbox {
     /// Names below `/notes/…`, one a line, folders with a slash at the end.
     pub fn list(&self, name: &str) -> Result<String, SandboxError> {
         let path = self.place(name)?;
-        let failed = |source| SandboxError::Io { name: name.to_owned(), source };
+        let failed = |cause| SandboxError::Io { name: name.to_owned(), cause };
         let mut names = Vec::new();
         for entry in fs::read_dir(path).map_err(failed)? {
             let entry = entry.map_err(failed)?;
@@ -46,7 +46,7 @@ impl Sandbox {
 
     pub fn read(&self, name: &str) -> Result<String, SandboxError> {
         let path = self.place(name)?;
-        fs::read_to_string(path).map_err(|source| SandboxError::Io { name: name.to_owned(), source })
+        fs::read_to_string(path).map_err(|cause| SandboxError::Io { name: name.to_owned(), cause })
     }
 
     pub fn write(&self, name: &str, text: &str) -> Result<(), SandboxError> {
@@ -54,17 +54,17 @@ impl Sandbox {
         let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
         folder
             .and_then(|()| fs::write(path, text))
-            .map_err(|source| SandboxError::Io { name: name.to_owned(), source })
+            .map_err(|cause| SandboxError::Io { name: name.to_owned(), cause })
     }
 
     pub fn delete(&self, name: &str) -> Result<(), SandboxError> {
         let path = self.place(name)?;
-        fs::remove_file(path).map_err(|source| SandboxError::Io { name: name.to_owned(), source })
+        fs::remove_file(path).map_err(|cause| SandboxError::Io { name: name.to_owned(), cause })
     }
 
     /// A letter becomes the next numbered file of the outbox.
     pub fn send(&self, to: &str, subject: &str, text: &str) -> Result<String, SandboxError> {
-        let failed = |source| SandboxError::Io { name: "outbox".to_owned(), source };
+        let failed = |cause| SandboxError::Io { name: "outbox".to_owned(), cause };
         let next = fs::read_dir(&self.outbox).map_err(failed)?.count() + 1;
         let name = format!("{next:04}.eml");
         // A line break in a header would begin another header.

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, thiserror::Error)]
 pub enum HeadsFileError {
-    #[error("`{path}`: {source}")]
-    File { path: PathBuf, source: std::io::Error },
+    #[error("`{path}`: {cause}")]
+    File { path: PathBuf, cause: std::io::Error },
     /// A file that does not read is not an absent one: it may be all that shows a restore.
     #[error("`{path}` does not read as a file of heads: {why}")]
     Unreadable { path: PathBuf, why: String },
@@ -57,7 +57,7 @@ pub(crate) fn write(path: &Path, seen: &[(ProjectId, u64, Hash)]) -> Result<(), 
         }
     }
     let bytes = serde_json::to_vec_pretty(&content).expect("heads have string keys only");
-    let failed = |source| HeadsFileError::File { path: path.to_owned(), source };
+    let failed = |cause| HeadsFileError::File { path: path.to_owned(), cause };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     file.write_all(&bytes).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
@@ -70,6 +70,6 @@ fn content(path: &Path) -> Result<Content, HeadsFileError> {
         Ok(bytes) => serde_json::from_slice(&bytes)
             .map_err(|error| HeadsFileError::Unreadable { path: path.to_owned(), why: error.to_string() }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Content::default()),
-        Err(source) => Err(HeadsFileError::File { path: path.to_owned(), source }),
+        Err(cause) => Err(HeadsFileError::File { path: path.to_owned(), cause }),
     }
 }
