@@ -2,6 +2,8 @@
 
 use crate::envelope::Params;
 use crate::house::{Project, Provider};
+use crate::upstream::Holder;
+use counterfoil_core::digest::Digest;
 use counterfoil_core::id::{AgentId, KeyId};
 use counterfoil_core::statement::Origin;
 use std::sync::Arc;
@@ -15,6 +17,15 @@ pub struct Caller {
     pub agent: AgentId,
     /// For whom the agent acts: opaque, the operator's own name for somebody.
     pub principal: Option<String>,
+    /// The session of a legacy host, once it has one.
+    pub session: Option<Digest>,
+}
+
+impl Caller {
+    /// Whose connections to providers this caller uses.
+    pub fn holder(&self) -> Holder {
+        Holder { key: self.key, session: self.session }
+    }
 }
 
 /// One call, from an authenticated caller by a named listener.

@@ -14,6 +14,7 @@
 //!     project = "prj_…"
 //!     command = ["counterfoil", "notes"]
 
+use crate::upstream::Sharing;
 use counterfoil_core::id::{ProjectId, ProviderId};
 use counterfoil_jwks::Mode;
 use serde::Deserialize;
@@ -101,6 +102,10 @@ pub struct ProviderConfig {
     pub env: ProviderEnv,
     /// Where it runs; our own folder by default.
     pub folder: Option<PathBuf>,
+    /// `session` gives each legacy session a connection of its own, for providers that keep state a host expects to be
+    /// its session's. `key` by default.
+    #[serde(default)]
+    pub sharing: Sharing,
     /// A call that takes longer is given up and observed as `timeout`.
     #[serde(default = "two_minutes")]
     pub ceiling_seconds: u32,

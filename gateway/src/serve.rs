@@ -204,6 +204,7 @@ fn providers(
                 command: config.command,
                 env: config.env,
                 folder: config.folder,
+                sharing: config.sharing,
                 site,
             },
             ceiling: Duration::from_secs(config.ceiling_seconds.into()),

@@ -1,6 +1,6 @@
 //! Tool providers: child processes that speak MCP over stdin and stdout, and servers that speak it over HTTP.
 //!
-//! Promised: one child per provider and agent key, so that no state leaks from one agent to another; a child that
+//! Promised: one child per provider and agent key, or session, so that no state leaks from one agent to another; a child that
 //! dies is started again when it is next needed, later and later while it keeps dying; none outlives the gateway.
 //! Not promised: that a provider is well behaved. Its answers are kept as bytes and bounded in size and time.
 
@@ -18,7 +18,9 @@ pub use connection::{Connection, Outcome};
 pub use remote::{Site, SiteError};
 
 use crate::config::ProviderEnv;
+use counterfoil_core::digest::Digest;
 use counterfoil_core::id::KeyId;
+use serde::Deserialize;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -33,8 +35,34 @@ pub struct Start {
     pub command: Vec<String>,
     pub env: ProviderEnv,
     pub folder: Option<PathBuf>,
+    pub sharing: Sharing,
     /// Set for a provider that is no child but has an address.
     pub site: Option<Arc<Site>>,
+}
+
+/// Who shares a connection to a provider. Two agent keys never do.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "snake_case")]
+pub enum Sharing {
+    /// All sessions of one agent key.
+    #[default]
+    Key,
+    /// Nobody: a legacy session has its own. Hosts of 2026-07-28 have no sessions, and share by key.
+    Session,
+}
+
+/// Whose connection it is.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Holder {
+    pub key: KeyId,
+    /// Digest of the session's id.
+    pub session: Option<Digest>,
+}
+
+impl From<KeyId> for Holder {
+    fn from(key: KeyId) -> Self {
+        Self { key, session: None }
+    }
 }
 
 /// The provider cannot be reached now.
@@ -60,7 +88,7 @@ pub enum Away {
 
 /// All children of this gateway.
 pub struct Fleet {
-    slots: Mutex<HashMap<(String, KeyId), Arc<Slot>>>,
+    slots: Mutex<HashMap<(String, Holder), Arc<Slot>>>,
     idle: Duration,
 }
 
@@ -121,13 +149,26 @@ impl Fleet {
         }
     }
 
-    /// The live connection of this key to this provider, started if need be.
-    pub async fn connect(&self, key: KeyId, start: &Start) -> Result<Arc<Connection>, Away> {
-        let (slot, idle) = self.slot(key, start)?;
+    /// The live connection of this holder to this provider, started if need be.
+    pub async fn connect(&self, holder: impl Into<Holder>, start: &Start) -> Result<Arc<Connection>, Away> {
+        let Holder { key, session } = holder.into();
+        let session = match start.sharing {
+            Sharing::Key => None,
+            Sharing::Session => session,
+        };
+        let (slot, idle) = self.slot(Holder { key, session }, start)?;
         for other in idle {
             other.stop_if_idle(self.idle).await;
         }
         slot.connect(start).await
+    }
+
+    /// Stops what a session alone had. Its end is not waited for.
+    pub fn end_session(&self, session: Digest) {
+        let mut slots = self.slots.lock().expect("no holder panics");
+        for (_, slot) in slots.extract_if(|(_, holder), _| holder.session == Some(session)) {
+            tokio::spawn(async move { slot.stop().await });
+        }
     }
 
     /// Stops every child and waits until it is gone.
@@ -143,9 +184,9 @@ impl Fleet {
         while stopping.join_next().await.is_some() {}
     }
 
-    fn slot(&self, key: KeyId, start: &Start) -> Result<(Arc<Slot>, Vec<Arc<Slot>>), Away> {
+    fn slot(&self, holder: Holder, start: &Start) -> Result<(Arc<Slot>, Vec<Arc<Slot>>), Away> {
         let mut slots = self.slots.lock().expect("no holder panics");
-        let name = (start.provider.clone(), key);
+        let name = (start.provider.clone(), holder);
         if let Some(slot) = slots.get(&name) {
             return Ok((slot.clone(), Vec::new()));
         }

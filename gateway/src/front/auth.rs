@@ -41,6 +41,7 @@ pub fn caller(house: &House, headers: &HeaderMap) -> Result<Caller, Turned> {
                     key: credential.key,
                     agent: credential.agent,
                     principal: credential.principal.clone(),
+                    session: None,
                 });
             }
         }

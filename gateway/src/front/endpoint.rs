@@ -65,6 +65,9 @@ async fn answer(house: Arc<House>, origin: Origin, provider: Option<String>, req
         Some(id) => house.provider(&id, project).map(Address::One),
         None => Some(Address::All(house.providers_of(project))),
     };
+    let named = |address| legacy::session_of(&house, (caller.key, address, origin), &parts.headers);
+    let session = address.as_ref().and_then(named);
+    let caller = Caller { session, ..caller };
     let door = Door { house, caller, origin, address };
     match parts.method {
         Method::POST => door.post(stranger, parts, body).await,

@@ -13,9 +13,12 @@ use super::{list, methods};
 use crate::call::Caller;
 use crate::envelope::Request;
 use crate::house::House;
+use crate::upstream::Holder;
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use counterfoil_core::digest::Digest;
+use counterfoil_core::id::KeyId;
 use counterfoil_core::statement::Origin;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -59,6 +62,22 @@ pub fn hear(exchange: &Exchange, method: &str, params: &Value) -> Result<(), Ref
     Ok(())
 }
 
+/// The session that a request names, if it is one of this caller at this address.
+pub fn session_of(
+    house: &House,
+    (key, address, origin): (KeyId, &Address, Origin),
+    headers: &HeaderMap,
+) -> Option<Digest> {
+    let Said::Text(id) = said(headers, SESSION) else {
+        return None;
+    };
+    house.sessions.find(&id, (key, address.id(), origin)).ok().map(|_| digest_of(&id))
+}
+
+fn digest_of(session: &str) -> Digest {
+    Digest::of(session.as_bytes())
+}
+
 /// `DELETE` with a session id.
 pub fn end(house: &House, caller: &Caller, address: &Address, origin: Origin, parts: &Parts) -> Response {
     let Said::Text(id) = said(&parts.headers, SESSION) else {
@@ -67,6 +86,7 @@ pub fn end(house: &House, caller: &Caller, address: &Address, origin: Origin, pa
     match house.sessions.find(&id, (caller.key, address.id(), origin)) {
         Ok(_) => {
             house.sessions.end(&id);
+            house.fleet.end_session(digest_of(&id));
             StatusCode::NO_CONTENT.into_response()
         }
         Err(_) => reply::refusal(None, &unknown_session(), None),
@@ -87,7 +107,8 @@ async fn initialize(exchange: &Exchange, request: &Request) -> Result<Response, 
         origin: exchange.origin,
         revision: revision.to_owned(),
     });
-    let instructions = list::instructions(exchange).await;
+    let holder = Holder { key: exchange.caller.key, session: Some(digest_of(&session)) };
+    let instructions = list::instructions(exchange, holder).await;
     let text = format!(
         r#"{{"protocolVersion":"{revision}","capabilities":{{"tools":{{}}}},"serverInfo":{}{instructions}}}"#,
         methods::server_info(exchange)

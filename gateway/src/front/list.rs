@@ -15,10 +15,9 @@ use crate::envelope::Request;
 use crate::house::{House, Provider};
 use crate::raw::{Object, quoted};
 use crate::shelf::Shown;
-use crate::upstream::Away;
+use crate::upstream::{Away, Holder};
 use axum::http::StatusCode;
 use axum::response::Response;
-use counterfoil_core::id::KeyId;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +36,7 @@ pub async fn tools(exchange: &Exchange, request: &Request, era: Era) -> Result<R
     }
     let list = match &exchange.address {
         Address::One(provider) => {
-            let catalogue = catalogue_of(&exchange.house, exchange.caller.key, provider).await;
+            let catalogue = catalogue_of(&exchange.house, exchange.caller.holder(), provider).await;
             let away = |away: Away| {
                 Refusal::new(StatusCode::OK, INTERNAL_ERROR, format!("the tool provider {away}"))
             };
@@ -52,9 +51,13 @@ pub async fn tools(exchange: &Exchange, request: &Request, era: Era) -> Result<R
 }
 
 async fn of_all(exchange: &Exchange) -> Result<List, Refusal> {
-    let asked = each(exchange, WITHIN, |house: Arc<House>, key, provider: Arc<Provider>| async move {
-        catalogue_of(&house, key, &provider).await
-    });
+    let asked = each(
+        exchange,
+        (exchange.caller.holder(), WITHIN),
+        |house: Arc<House>, holder, provider: Arc<Provider>| async move {
+            catalogue_of(&house, holder, &provider).await
+        },
+    );
     let mut list = List::default();
     for (provider, catalogue) in asked.await {
         match catalogue {
@@ -133,17 +136,18 @@ impl List {
 }
 
 /// The `instructions` member of an introduction, with its comma, if there is anything to say.
-pub async fn instructions(exchange: &Exchange) -> String {
+pub async fn instructions(exchange: &Exchange, holder: Holder) -> String {
     let Some(control) = exchange.caller.project.control.known() else {
         return String::new();
     };
-    let heard = each(exchange, INTRODUCTION, |house: Arc<House>, key, provider: Arc<Provider>| {
-        let control = control.clone();
-        async move {
-            let connection = connection_to(&house, key, &provider).await?;
-            Ok(house.shelf.instructions(&provider.id, connection.instructions(), &control))
-        }
-    });
+    let heard =
+        each(exchange, (holder, INTRODUCTION), |house: Arc<House>, holder, provider: Arc<Provider>| {
+            let control = control.clone();
+            async move {
+                let connection = connection_to(&house, holder, &provider).await?;
+                Ok(house.shelf.instructions(&provider.id, connection.instructions(), &control))
+            }
+        });
     let heard = heard.await;
     let said = match (&exchange.address, heard.as_slice()) {
         (Address::One(_), [(_, Ok(Some(text)))]) => Some(text.clone()),
@@ -175,8 +179,8 @@ type Heard<T> = (Arc<Provider>, Result<T, Away>);
 /// finds a child that has started meanwhile.
 async fn each<T, F>(
     exchange: &Exchange,
-    within: Duration,
-    ask: impl Fn(Arc<House>, KeyId, Arc<Provider>) -> F,
+    (holder, within): (Holder, Duration),
+    ask: impl Fn(Arc<House>, Holder, Arc<Provider>) -> F,
 ) -> Vec<Heard<T>>
 where
     T: Send + 'static,
@@ -188,7 +192,7 @@ where
         .providers()
         .iter()
         .map(|provider| {
-            let asking = ask(exchange.house.clone(), exchange.caller.key, provider.clone());
+            let asking = ask(exchange.house.clone(), holder, provider.clone());
             (provider.clone(), tokio::spawn(asking))
         })
         .collect();

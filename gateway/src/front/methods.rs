@@ -8,10 +8,9 @@ use crate::call::{Asked, Received, Wants};
 use crate::envelope::Request;
 use crate::house::{House, Provider};
 use crate::pipeline;
-use crate::upstream::{Away, Catalogue, Connection};
+use crate::upstream::{Away, Catalogue, Connection, Holder};
 use axum::http::StatusCode;
 use axum::response::Response;
-use counterfoil_core::id::KeyId;
 use serde_json::Value;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -25,12 +24,20 @@ pub fn server_info(exchange: &Exchange) -> String {
     }
 }
 
-pub async fn connection_to(house: &House, key: KeyId, provider: &Provider) -> Result<Arc<Connection>, Away> {
-    house.fleet.connect(key, &provider.start).await
+pub async fn connection_to(
+    house: &House,
+    holder: Holder,
+    provider: &Provider,
+) -> Result<Arc<Connection>, Away> {
+    house.fleet.connect(holder, &provider.start).await
 }
 
-pub async fn catalogue_of(house: &House, key: KeyId, provider: &Provider) -> Result<Arc<Catalogue>, Away> {
-    connection_to(house, key, provider).await?.catalogue().await
+pub async fn catalogue_of(
+    house: &House,
+    holder: Holder,
+    provider: &Provider,
+) -> Result<Arc<Catalogue>, Away> {
+    connection_to(house, holder, provider).await?.catalogue().await
 }
 
 /// One call, by the only way there is.

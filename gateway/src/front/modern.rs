@@ -79,7 +79,8 @@ async fn check_parameters(exchange: &Exchange, request: &Request) -> Result<(), 
     let Some((provider, name)) = exchange.address.find(name) else {
         return Ok(());
     };
-    let Ok(catalogue) = methods::catalogue_of(&exchange.house, exchange.caller.key, provider).await else {
+    let Ok(catalogue) = methods::catalogue_of(&exchange.house, exchange.caller.holder(), provider).await
+    else {
         return Ok(());
     };
     // What its headers should be would tell that a hidden tool exists.
@@ -115,7 +116,7 @@ fn missing(key: &str) -> Refusal {
 }
 
 async fn discover(exchange: &Exchange, request: &Request) -> Response {
-    let instructions = list::instructions(exchange).await;
+    let instructions = list::instructions(exchange, exchange.caller.holder()).await;
     let text = format!(
         r#"{{"resultType":"complete","supportedVersions":["{REVISION}"],"capabilities":{{"tools":{{}}}}{instructions},"ttlMs":{DISCOVER_TTL_MILLIS},"cacheScope":"private","_meta":{{"io.modelcontextprotocol/serverInfo":{}}}}}"#,
         methods::server_info(exchange)

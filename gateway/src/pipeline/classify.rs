@@ -102,7 +102,7 @@ async fn find(
     received: &Received,
     house: &House,
 ) -> Result<Option<Found>, Away> {
-    let connection = house.fleet.connect(received.caller.key, &provider.start).await?;
+    let connection = house.fleet.connect(received.caller.holder(), &provider.start).await?;
     let catalogue = connection.catalogue().await?;
     Ok(catalogue.tool(name).map(|tool| Found {
         tool: tool.name.clone(),

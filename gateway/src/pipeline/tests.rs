@@ -411,6 +411,25 @@ async fn every_key_has_a_child_of_its_own() {
 }
 
 #[tokio::test]
+async fn a_session_has_a_child_of_its_own_where_the_operator_says_so() {
+    let world = World::with(|config| {
+        let notes = config.providers.values_mut().next().expect("one");
+        notes.sharing = crate::upstream::Sharing::Session;
+    })
+    .await;
+    let one = world.host.initialize().await;
+    let other = world.host.initialize().await;
+
+    // The first session's child dies; the other's answers at once, though a dead one is given a rest.
+    assert_eq!(other.call("note_read", NOTE).await.words(), "ok");
+    one.call("die", NOTE).await;
+    assert_eq!(other.call("note_read", NOTE).await.words(), "ok");
+
+    assert_eq!(other.delete("/mcp/notes").await.status, 204);
+    assert_eq!(other.call("note_read", NOTE).await.status, 404);
+}
+
+#[tokio::test]
 async fn a_stopping_gateway_delivers_what_it_still_has_to_say() {
     let mut world = World::new().await;
     let host = world.host.initialize().await;

@@ -133,6 +133,7 @@ fn config(folder: &TempDir, evidence_url: String) -> Config {
         headers_env: Default::default(),
         env: [provider::environment(&log_path(folder))].into_iter().collect(),
         folder: None,
+        sharing: Default::default(),
         ceiling_seconds: 2,
     };
     Config {

@@ -9,6 +9,7 @@ fn start(folder: &tempfile::TempDir) -> Start {
         command: provider::command(),
         env: [provider::environment(&folder.path().join("log"))].into_iter().collect(),
         folder: None,
+        sharing: Sharing::Key,
         site: None,
     }
 }

@@ -22,6 +22,7 @@ fn start_at(url: &str) -> Start {
         command: Vec::new(),
         env: Default::default(),
         folder: None,
+        sharing: crate::upstream::Sharing::Key,
         site: Some(Arc::new(site)),
     }
 }
