@@ -107,6 +107,24 @@ impl Agent {
             .body(body)
     }
 
+    /// What it is shown.
+    pub fn list(&self, http: &Http) -> anyhow::Result<Answer> {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": REVISION,
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let body = json!({ "jsonrpc": "2.0", "id": 8, "method": "tools/list", "params": { "_meta": meta } });
+        let request = http.client.post(&self.url).bearer_auth(&self.key);
+        http.send(
+            request
+                .header("content-type", "application/json")
+                .header("accept", "application/json, text/event-stream")
+                .header("mcp-protocol-version", REVISION)
+                .header("mcp-method", "tools/list")
+                .body(body.to_string()),
+        )
+    }
+
     pub fn call(&self, http: &Http, tool: &str, arguments: &str) -> anyhow::Result<Answer> {
         http.send(self.request(http, tool, arguments, Want::Reference))
     }

@@ -10,6 +10,8 @@ mod whole_system {
     mod database;
     mod foreign_clients;
     mod foreign_logs;
+    mod moods;
+    mod neighbours;
     mod outages;
     mod pauses;
     mod tampering;
