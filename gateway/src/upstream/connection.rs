@@ -93,6 +93,8 @@ impl Connection {
         {
             return Ok(latest);
         }
+        // What was read before counts no more, whatever becomes of this reading: callers hang up.
+        *read_at = None;
         match catalogue::read(self).await {
             Ok(catalogue) => {
                 let catalogue = Arc::new(match &self.link {
@@ -103,10 +105,7 @@ impl Connection {
                 self.latest.store(Some(catalogue.clone()));
                 Ok(catalogue)
             }
-            Err(away) => {
-                self.stale.store(true, Ordering::Release);
-                Err(away)
-            }
+            Err(away) => Err(away),
         }
     }
 

@@ -133,6 +133,29 @@ async fn an_idle_child_ends_and_one_in_use_does_not() {
     fleet.stop().await;
 }
 
+// G2: whoever hangs up while a changed list is read does not bring back the list before.
+#[tokio::test]
+async fn a_list_whose_reader_hung_up_is_read_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let fleet = Fleet::empty();
+    let script = r#"answer() { echo "{\"jsonrpc\":\"2.0\",\"id\":$1,\"result\":$2}"; }
+        read line; answer 1 '{"protocolVersion":"2025-11-25"}'; read line
+        read line; answer 2 '{"tools":[{"name":"before"}]}'
+        echo '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+        read line; read line; answer 4 '{"tools":[{"name":"after"}]}'; read line"#;
+    let changing = Start { command: vec!["sh".into(), "-c".into(), script.into()], ..start(&folder) };
+    let connection = fleet.connect(key(1), &changing).await.expect("a child");
+    assert!(connection.catalogue().await.expect("a list").tool("before").is_some());
+    tokio::time::sleep(Duration::from_millis(200)).await;
+
+    let hung_up = tokio::time::timeout(Duration::from_millis(200), connection.catalogue()).await;
+
+    assert!(hung_up.is_err());
+    let read = connection.catalogue().await.expect("a list");
+    assert!(read.tool("after").is_some() && read.tool("before").is_none());
+    fleet.stop().await;
+}
+
 #[tokio::test]
 async fn a_stopped_fleet_leaves_no_process() {
     let folder = tempfile::tempdir().expect("a folder");
