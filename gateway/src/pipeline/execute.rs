@@ -91,7 +91,9 @@ async fn send(recorded: &Recorded, house: &House) -> Seen {
 
 async fn call(connection: &Connection, params: &str, ceiling: Duration, recorded: &Recorded) -> Outcome {
     let given_up = &recorded.judged.call.received.given_up;
-    connection.ask("tools/call", params, ceiling, given_up).await
+    // A provider that does not read makes calls wait; the decision does not wait with them.
+    let send_by = recorded.judged.judged_at + DECISION_LIFE;
+    connection.ask_by(("tools/call", params), send_by, ceiling, given_up).await
 }
 
 fn leave_observation(judged: &Judged, seen: &Seen, sent_at: Option<Timestamp>, house: &House) {

@@ -8,7 +8,7 @@ use super::{Away, Start};
 use crate::raw::{Object, on_one_line, quoted};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -63,11 +63,11 @@ impl Child {
         self.stop.is_cancelled()
     }
 
-    /// Sends one request and waits for its answer, at most `within`, or until `cancel`.
+    /// Sends one request, before `send_by` or never, and waits for its answer, at most `within`, or until `cancel`.
     pub async fn ask(
         &self,
-        method: &str,
-        params: &str,
+        (method, params): (&str, &str),
+        send_by: Instant,
         within: Duration,
         cancel: &CancellationToken,
     ) -> Outcome {
@@ -82,7 +82,7 @@ impl Child {
         // Both ends of the wait forget the answer, so that a late one is thrown away.
         let _forget = Forget(&self.waiting, id);
         let exchange = async {
-            let outgoing = Outgoing { line, place: place.clone() };
+            let outgoing = Outgoing { line, place: place.clone(), send_by: Some(send_by) };
             if self.is_gone() || self.outbox.send(outgoing).await.is_err() {
                 return None;
             }
@@ -93,6 +93,7 @@ impl Child {
                 None | Some(Outcome::Gone) => Outcome::Gone,
                 Some(outcome) => return outcome,
             },
+            () = still_waiting(&place, send_by) => return Outcome::Unsent,
             () = tokio::time::sleep(within) => Outcome::TimedOut,
             () = cancel.cancelled() => Outcome::Cancelled,
         };
@@ -117,7 +118,8 @@ impl Child {
             REVISIONS[0],
             env!("CARGO_PKG_VERSION")
         );
-        let outcome = self.ask("initialize", &params, INTRODUCTION, &self.stop).await;
+        let outcome =
+            self.ask(("initialize", &params), Instant::now() + INTRODUCTION, INTRODUCTION, &self.stop).await;
         let Outcome::Returned(result) = outcome else {
             return Err(Away::NotIntroduced);
         };
@@ -142,6 +144,14 @@ impl Child {
         );
         // Best effort: a full outbox means that the child does not read anyway.
         let _ = self.outbox.try_send(Outgoing::notice(line));
+    }
+}
+
+/// Ends when a line was withdrawn because its time to be written was over; never for one that was written.
+async fn still_waiting(place: &Place, send_by: Instant) {
+    tokio::time::sleep_until(send_by.into()).await;
+    if !place.withdraw() {
+        std::future::pending::<()>().await;
     }
 }
 

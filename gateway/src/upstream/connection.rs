@@ -117,8 +117,20 @@ impl Connection {
         within: Duration,
         cancel: &CancellationToken,
     ) -> Outcome {
+        self.ask_by((method, params), Instant::now() + within, within, cancel).await
+    }
+
+    /// As [`Self::ask`]; what still waits for its turn at `send_by`, since the provider does not read, is never sent.
+    pub async fn ask_by(
+        &self,
+        (method, params): (&str, &str),
+        send_by: Instant,
+        within: Duration,
+        cancel: &CancellationToken,
+    ) -> Outcome {
         match &self.link {
-            Link::Child(child) => child.ask(method, params, within, cancel).await,
+            Link::Child(child) => child.ask((method, params), send_by, within, cancel).await,
+            Link::Remote(_) if Instant::now() >= send_by => Outcome::Unsent,
             Link::Remote(remote) => {
                 let latest = self.latest.load_full();
                 remote.ask((method, params), latest.as_deref(), within, cancel).await

@@ -1,6 +1,6 @@
 //! The two ends of a child's pipes: lines out in order, lines in as they come.
 //!
-//! Promised: a line that was withdrawn before its turn is never written.
+//! Promised: a line that was withdrawn before its turn, or whose turn came too late, is never written.
 
 use super::connection::Outcome;
 use super::waiting::Waiting;
@@ -8,6 +8,7 @@ use super::wire::{self, Line, Read};
 use crate::raw::on_one_line;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::Instant;
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
@@ -19,6 +20,8 @@ const LONGEST_LINE: usize = 16 * 1024 * 1024;
 pub(super) struct Outgoing {
     pub line: String,
     pub place: Arc<Place>,
+    /// Not written from then on. Whoever waits for the answer withdraws it at the same moment.
+    pub send_by: Option<Instant>,
 }
 
 /// Where an outgoing line is: whoever moves it out of QUEUED first decides whether it is written.
@@ -30,7 +33,7 @@ const WITHDRAWN: u8 = 2;
 
 impl Outgoing {
     pub fn notice(line: String) -> Self {
-        Self { line, place: Arc::new(Place::queued()) }
+        Self { line, place: Arc::new(Place::queued()), send_by: None }
     }
 }
 
@@ -59,10 +62,12 @@ pub(super) async fn write(
             outgoing = lines.recv() => outgoing,
             () = stop.cancelled() => None,
         };
-        let Some(Outgoing { mut line, place }) = outgoing else {
+        let Some(Outgoing { mut line, place, send_by }) = outgoing else {
             break;
         };
-        if !place.take(WRITTEN) {
+        // Asked here too: a process that was stopped meanwhile runs its timers in any order.
+        let is_late = send_by.is_some_and(|by| Instant::now() >= by);
+        if is_late || !place.take(WRITTEN) {
             continue;
         }
         line.push('\n');

@@ -133,6 +133,39 @@ async fn an_idle_child_ends_and_one_in_use_does_not() {
     fleet.stop().await;
 }
 
+// G4: a decision does not wait for a provider that reads nothing.
+#[tokio::test]
+async fn a_call_whose_turn_comes_too_late_is_never_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let fleet = Fleet::empty();
+    let (read, out) = (folder.path().join("read"), folder.path().join("out"));
+    let script = format!(
+        r#"read line; echo '{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"2025-11-25"}}}}'; read line
+           while ! [ -e {0} ]; do sleep 0.05; done; cat > {1}"#,
+        read.display(),
+        out.display()
+    );
+    let deaf = Start { command: vec!["sh".into(), "-c".into(), script], ..start(&folder) };
+    let connection = fleet.connect(key(1), &deaf).await.expect("a child");
+    // More than a pipe holds.
+    let large = tokio::spawn({
+        let connection = connection.clone();
+        let params = format!(r#"{{"name":"large","arguments":{{"x":"{}"}}}}"#, "x".repeat(1 << 20));
+        async move { connection.ask("tools/call", &params, SOON, &CancellationToken::new()).await }
+    });
+    tokio::time::sleep(Duration::from_millis(200)).await;
+
+    let (params, by) = (r#"{"name":"late"}"#, std::time::Instant::now() + Duration::from_millis(200));
+    let outcome = connection.ask_by(("tools/call", params), by, SOON, &CancellationToken::new()).await;
+
+    assert_eq!(outcome, Outcome::Unsent);
+    std::fs::write(&read, "").expect("written");
+    assert_eq!(large.await.expect("ended"), Outcome::TimedOut);
+    fleet.stop().await;
+    let written = std::fs::read_to_string(out).expect("lines");
+    assert!(written.contains("large") && !written.contains("late"));
+}
+
 // G2: whoever hangs up while a changed list is read does not bring back the list before.
 #[tokio::test]
 async fn a_list_whose_reader_hung_up_is_read_again() {
