@@ -17,8 +17,8 @@ fn of_ten_providers_one_dead_one_hung_one_flooding_one_lying_the_other_six_answe
     let ids: Vec<&str> = GOOD.into_iter().chain(BAD.map(|(id, _)| id)).collect();
     let mut moods = Moods::start(&ids);
     let http = Http::new().expect("a client");
-    let before = six_answer(&moods, &http);
     let shown = tools(&moods.everywhere(), &http);
+    let before = six_answer(&moods, &http);
     assert_eq!(shown.as_array().map(Vec::len), Some(10));
     for (id, _) in BAD {
         assert_eq!(
@@ -68,7 +68,7 @@ fn a_description_that_changes_between_two_lists_reaches_no_client_and_its_tool_i
     // Its answer comes with the news that the list changed.
     assert_ne!(echo(&alone, &http, "echo")["isError"], true);
 
-    // The news and the answer are two lines; both are read by now, or the list is a minute old at most.
+    // The news stood before the answer in the same pipe, so it was read.
     let after = [tools(&alone, &http), tools(&everywhere, &http)];
     let held = [echo(&alone, &http, "echo"), echo(&everywhere, &http, "one__echo")];
 
