@@ -1,7 +1,8 @@
 //! Ledgers in a plain-text `pg_dump`: the rows between `COPY public.entries (…) FROM stdin;` and `\.`.
 //!
 //! Promised: no database is needed and nothing in the file is run. The file is read once to find the rows, then each
-//! row where it lies. Not promised: custom, directory or `--inserts` dumps; they are refused.
+//! row where it lies; a table that stands there twice is refused. Not promised: custom, directory or `--inserts` dumps,
+//! which are refused; nor what statements beside the COPY blocks would do to a database that ran them.
 
 mod copy;
 
@@ -84,7 +85,7 @@ impl Dump {
 fn find(file: &mut BufReader<File>) -> anyhow::Result<BTreeMap<&'static str, Table>> {
     let mut tables = BTreeMap::new();
     let (mut line, mut offset) = (Vec::new(), 0u64);
-    let mut open: Option<(&'static str, Option<&str>, Table)> = None;
+    let mut open: Option<Begun> = None;
     loop {
         line.clear();
         let read = file.read_until(b'\n', &mut line)?;
@@ -92,15 +93,17 @@ fn find(file: &mut BufReader<File>) -> anyhow::Result<BTreeMap<&'static str, Tab
             break;
         }
         match &mut open {
-            Some(_) if line.starts_with(b"\\.") => {
-                if let Some((name, _, table)) = open.take() {
-                    tables.insert(name, table);
+            Some(_) if line.trim_ascii_end() == b"\\." => {
+                if let Some((name, _, table)) = open.take()
+                    && tables.insert(name, table).is_some()
+                {
+                    bail!("has more than one COPY block of table {name}: a database would read them all");
                 }
             }
             Some((name, key, table)) => {
                 table.note(*key, &line, offset).with_context(|| format!("table {name}, byte {offset}"))?;
             }
-            None => open = begin(&line),
+            None => open = begin(&line)?,
         }
         offset += read as u64;
     }
@@ -114,10 +117,15 @@ fn find(file: &mut BufReader<File>) -> anyhow::Result<BTreeMap<&'static str, Tab
     Ok(tables)
 }
 
-fn begin(line: &[u8]) -> Option<(&'static str, Option<&'static str>, Table)> {
-    let (named, columns) = block(line)?;
-    let (name, key) = TABLES.into_iter().find(|(name, _)| *name == named)?;
-    Some((name, key, Table { columns, rows: BTreeMap::new() }))
+type Begun = (&'static str, Option<&'static str>, Table);
+
+fn begin(line: &[u8]) -> anyhow::Result<Option<Begun>> {
+    let Some((schema, named, columns)) = block(line) else { return Ok(None) };
+    let Some((name, key)) = TABLES.into_iter().find(|(name, _)| *name == named) else { return Ok(None) };
+    if schema.is_some_and(|schema| schema != "public") {
+        bail!("has a table {name} of another schema than public");
+    }
+    Ok(Some((name, key, Table { columns, rows: BTreeMap::new() })))
 }
 
 impl Table {
@@ -183,5 +191,35 @@ impl Stored for Dump {
         let row = self.row("checkpoints", project, self.checkpoints)?;
         self.checkpoints += 1;
         row.as_ref().map(copy::checkpoint).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opened(copies: &[&str]) -> anyhow::Result<Dump> {
+        let file = tempfile::NamedTempFile::new()?;
+        let rows = "0192f2a4-0000-7000-8000-000000000001\t7\n\\.\n";
+        let key =
+            |name: &str| TABLES.iter().find(|(table, _)| name.ends_with(table)).and_then(|(_, key)| *key);
+        let block = |name: &&str| {
+            format!("COPY {name} (project_id, {}) FROM stdin;\n{rows}", key(name).unwrap_or("n"))
+        };
+        std::fs::write(file.path(), copies.iter().map(block).collect::<String>())?;
+        Dump::open(file.path())
+    }
+
+    #[test]
+    fn a_dump_has_one_reading() {
+        let tables = TABLES.map(|(name, _)| format!("public.{name}"));
+        let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
+        assert!(opened(&tables).is_ok());
+
+        for (second, why) in [("public.entries", "more than one"), ("shadow.entries", "schema")] {
+            let twice: Vec<&str> = tables.iter().copied().chain([second]).collect();
+            let refused = opened(&twice).err().map(|error| format!("{error:#}")).unwrap_or_default();
+            assert!(refused.contains(why), "{second}: {refused}");
+        }
     }
 }

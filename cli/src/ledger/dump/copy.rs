@@ -5,14 +5,17 @@ use uuid::Uuid;
 
 use crate::ledger::{CheckpointRow, DocumentRow, EntryRow, HeadRow, KeyRow};
 
-/// Table and columns of a line `COPY public.entries (project_id, seq) FROM stdin;`.
-pub(super) fn block(line: &[u8]) -> Option<(String, Vec<String>)> {
+/// Schema, table and columns of a line `COPY public.entries (project_id, seq) FROM stdin;`.
+pub(super) fn block(line: &[u8]) -> Option<(Option<String>, String, Vec<String>)> {
     let line = std::str::from_utf8(line).ok()?.trim_end();
     let (table, rest) = line.strip_prefix("COPY ")?.split_once(" (")?;
     let columns = rest.strip_suffix(") FROM stdin;")?;
     let plain = |name: &str| name.trim().trim_matches('"').to_owned();
-    let table = table.rsplit('.').next().unwrap_or(table);
-    Some((plain(table), columns.split(',').map(plain).collect()))
+    let (schema, table) = match table.rsplit_once('.') {
+        Some((schema, table)) => (Some(plain(schema)), table),
+        None => (None, table),
+    };
+    Some((schema, plain(table), columns.split(',').map(plain).collect()))
 }
 
 /// One row, by column.
@@ -188,8 +191,8 @@ mod tests {
     #[test]
     fn a_row_reads_as_postgres_wrote_it() {
         let header = b"COPY public.documents (project_id, seq, \"text\", digest) FROM stdin;\n";
-        let (table, columns) = block(header).expect("a COPY line");
-        assert_eq!((table.as_str(), columns.len()), ("documents", 4));
+        let (schema, table, columns) = block(header).expect("a COPY line");
+        assert_eq!((schema.as_deref(), table.as_str(), columns.len()), (Some("public"), "documents", 4));
 
         let line = b"0192f2a4-0000-7000-8000-000000000001\t7\ta\\tb\\\\n\\n\\N\t\\\\x00ff\n";
         let row = Fields::split(&columns, line).expect("four fields");
