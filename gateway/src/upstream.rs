@@ -232,16 +232,14 @@ impl Slot {
             return Err(Away::Resting);
         }
         state.started_at = Some(Instant::now());
-        match Connection::open(start).await {
-            Ok(connection) => {
-                state.connection = Some(connection.clone());
-                Ok(connection)
-            }
-            Err(away) => {
-                state.short_lives = state.short_lives.saturating_add(1);
-                Err(away)
-            }
-        }
+        // Counted as a short life until it has introduced itself: a caller that hangs up meanwhile ends it, and would
+        // otherwise have another one started at once.
+        let before = state.short_lives;
+        state.short_lives = before.saturating_add(1);
+        let connection = Connection::open(start).await?;
+        state.short_lives = before;
+        state.connection = Some(connection.clone());
+        Ok(connection)
     }
 
     fn is_empty(&self, idle: Duration) -> bool {

@@ -189,6 +189,27 @@ async fn a_list_whose_reader_hung_up_is_read_again() {
     fleet.stop().await;
 }
 
+// T8
+#[tokio::test]
+async fn callers_that_hang_up_do_not_start_child_after_child() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let fleet = Fleet::empty();
+    let starts = folder.path().join("starts");
+    let script = format!("echo >> {}; sleep 9", starts.display());
+    let slow = Start { command: vec!["sh".into(), "-c".into(), script], ..start(&folder) };
+
+    for _ in 0..50 {
+        let hung_up = tokio::time::timeout(Duration::from_millis(10), fleet.connect(key(1), &slow)).await;
+        assert!(!matches!(hung_up, Ok(Ok(_))));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+
+    // A second: at 0, 200, 600 and 1400 ms; some more where the machine is slow.
+    let count = std::fs::read_to_string(starts).unwrap_or_default().len();
+    assert!(count <= 6, "{count}");
+    fleet.stop().await;
+}
+
 #[tokio::test]
 async fn a_stopped_fleet_leaves_no_process() {
     let folder = tempfile::tempdir().expect("a folder");
