@@ -55,6 +55,19 @@ class Receipts(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(sorted(notes), ["3", "5"])
         self.assertEqual(store.seen()["size"], 5, "the larger note stays")
 
+    async def test_a_checkpoint_that_is_published_a_moment_later_is_no_alarm(self):
+        ledger, store, _ = await self.held(5, [4])
+        before, asked = Ledger(), []
+        before.leaves = ledger.leaves[:3]
+
+        async def fetch(path):
+            asked.append(path)
+            return await (before if len(asked) == 1 else ledger).fetch(path)
+
+        checked = await store.check(fetch)
+
+        self.assertEqual((checked.size, checked.alarm), (5, None))
+
     async def test_a_record_that_forked_raises_an_alarm_at_the_same_size_and_beyond_it(self):
         for size in (5, 8):
             _, store, folder = await self.held(5, [1, 4])

@@ -12,6 +12,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Seen } from "./execution.js";
 import { base64 } from "./format/bytes.js";
 import { canonical } from "./format/canonical.js";
@@ -34,6 +35,9 @@ export interface Checked {
 
 /** An execution without an acceptance after this long is overdue. */
 const ACCEPTED_WITHIN = 10 * 60_000;
+
+/** What a log publishes may be two seconds behind its newest receipt. */
+const PUBLISHED_WITHIN = [500, 1000, 1000];
 
 export class ReceiptStore {
   constructor(
@@ -63,7 +67,7 @@ export class ReceiptStore {
   async check(log: string | Fetch): Promise<Checked> {
     const fetch = typeof log === "string" ? overHttp(log) : log;
     const held = this.#held();
-    const newest = this.#read((await fetch("checkpoint")).toString("utf8"));
+    const newest = await this.#newest(fetch, held?.checkpoint.size ?? 0);
     const receipts = this.#receipts();
     const found = await contradiction(held, newest, receipts, new Tiles(fetch, newest.checkpoint.size));
     if (found.alarm) {
@@ -93,6 +97,17 @@ export class ReceiptStore {
     const names = readdirSync(join(this.folder, "pending"));
     const pending = names.map((name) => JSON.parse(readFileSync(join(this.folder, "pending", name), "utf8")) as Pending);
     return pending.filter(({ at }) => this.now() - at > ACCEPTED_WITHIN).map(({ statement }) => statement);
+  }
+
+  async #newest(fetch: Fetch, expected: number): Promise<HeldNote> {
+    const read = async () => this.#read((await fetch("checkpoint")).toString("utf8"));
+    let newest = await read();
+    for (const pause of PUBLISHED_WITHIN) {
+      if (newest.checkpoint.size >= expected) break;
+      await sleep(pause);
+      newest = await read();
+    }
+    return newest;
   }
 
   #held(): HeldNote | null {

@@ -50,6 +50,18 @@ test("a record that shrank raises an alarm with both notes", async () => {
   assert.equal(store.seen().size, 5, "the larger note stays");
 });
 
+test("a checkpoint that is published a moment later is no alarm", async () => {
+  const { ledger, store } = await held(5, [4]);
+  const before = new Ledger();
+  before.leaves = ledger.leaves.slice(0, 3);
+  let asked = 0;
+  const fetch = (path) => ((asked += 1) === 1 ? before : ledger).fetch(path);
+
+  const { size, alarm } = await store.check(fetch);
+
+  assert.deepEqual([size, alarm], [5, null]);
+});
+
 test("a record that forked raises an alarm, at the same size and beyond it", async () => {
   for (const size of [5, 8]) {
     const { store, place } = await held(5, [1, 4]);

@@ -6,6 +6,7 @@
     <folder>/pending/<hex>.json      executions that were sent and not accepted yet
 """
 
+import asyncio
 import json
 import os
 import re
@@ -28,6 +29,9 @@ from .tiles import Fetch, Tiles, over_http
 
 # An execution without an acceptance after this many seconds is overdue.
 _ACCEPTED_WITHIN = 10 * 60
+
+# What a log publishes may be two seconds behind its newest receipt.
+_PUBLISHED_WITHIN = (0.5, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ class ReceiptStore:
         """`log` is the address of the project's page, or a function that fetches what lies below it."""
         fetch = over_http(log) if isinstance(log, str) else log
         held = self._held()
-        newest = self._read((await fetch("checkpoint")).decode("utf-8", "replace"))
+        newest = await self._newest(fetch, 0 if held is None else held.checkpoint.size)
         receipts = self._receipts()
         size = newest.checkpoint.size
         alarm = await contradiction(held, newest, receipts, Tiles(fetch, size))
@@ -91,6 +95,14 @@ class ReceiptStore:
         """Statements that nobody accepted within ten minutes: send them again, and ask."""
         pending: list[dict[str, Any]] = [json.loads(file.read_bytes()) for file in (self._folder / "pending").glob("*.json")]
         return [item["statement"] for item in pending if self._now() - item["at"] > _ACCEPTED_WITHIN]
+
+    async def _newest(self, fetch: Fetch, expected: int) -> HeldNote:
+        for pause in (*_PUBLISHED_WITHIN, 0):
+            newest = self._read((await fetch("checkpoint")).decode("utf-8", "replace"))
+            if newest.checkpoint.size >= expected:
+                break
+            await asyncio.sleep(pause)
+        return newest
 
     def _held(self) -> HeldNote | None:
         path = self._folder / "checkpoint"
