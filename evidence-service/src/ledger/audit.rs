@@ -8,7 +8,7 @@ mod finding;
 
 use std::collections::VecDeque;
 
-use counterfoil_core::audit::{Auditor, Broken, Clean, Trust};
+use counterfoil_core::audit::{Auditor, Broken, Clean, Place, Trust};
 use counterfoil_core::id::ProjectId;
 use tokio_postgres::Row;
 
@@ -55,7 +55,7 @@ impl Ledger {
     }
 
     async fn keep_found(&self, project: ProjectId, found: &Found) -> Result<(), AppendError> {
-        let broken = found.as_ref().err().map(ToString::to_string);
+        let broken = found.as_ref().err().map(|broken| shown(&broken.place));
         let size = found.as_ref().map_or(0, |clean| clean.size);
         let mut client = self.database.app().await?;
         let tx = client.begin(project).await?;
@@ -70,6 +70,20 @@ impl Ledger {
             }
         }
         Ok(())
+    }
+}
+
+/// The place as a public page may name it. What stands there instead was put by a stranger's hand and is not repeated
+/// (T4); `counterfoil fsck` says it to whoever may read the database.
+fn shown(place: &Place) -> String {
+    match place {
+        Place::Key { column, .. } => format!("signing key, column {column}"),
+        Place::Project { .. }
+        | Place::Entry { .. }
+        | Place::Checkpoint { .. }
+        | Place::Head { .. }
+        | Place::Document { .. }
+        | Place::Tombstone { .. } => place.to_string(),
     }
 }
 

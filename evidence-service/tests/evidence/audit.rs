@@ -45,7 +45,7 @@ async fn an_untouched_ledger_is_found_clean() {
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_a_superuser_edits_is_found_and_its_place_named() {
     for (edit, place) in [
-        ("update entries set verdict = 'DENY' where seq = 7", "entry 7, column verdict"),
+        ("update entries set verdict = 'call 555-0100' where seq = 7", "entry 7, column verdict"),
         ("update entries set reason = 'no_rule' where seq = 7", "entry 7, column reason"),
         (
             "update entries set body = replace(convert_from(body, 'UTF8'), 'ALLOW', 'DENY')::bytea where seq = 8",
@@ -83,7 +83,7 @@ async fn whatever_a_superuser_edits_is_found_and_its_place_named() {
     }
 }
 
-/// P2: at boot, on the page, and once in the record itself.
+/// P2, T4: at boot, on the page, and once in the record itself; what a stranger wrote there is not shown.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_chain_is_on_the_page_and_in_the_record() {
     let deployment = with_calls().await;
@@ -101,6 +101,7 @@ async fn a_broken_chain_is_on_the_page_and_in_the_record() {
     }
 
     assert!(shown.contains("entry 7, column verdict"), "{shown}");
+    assert!(!shown.contains("555-0100"), "{shown}");
     let finding = deployment.setup.receipt(deployment.id(), 11).await.expect("read").expect("an entry");
     let finding = String::from_utf8(finding).expect("JSON");
     assert!(finding.contains("\"code\":\"BROKEN_CHAIN\"") && finding.contains("\"seq\":7"), "{finding}");
