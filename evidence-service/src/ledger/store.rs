@@ -10,7 +10,7 @@ pub(crate) use read::{
     Row as EntryRow, checkpoint_root, digest, hash_at, key_states, lock, lock_and_read, number, public_keys,
     read_head, stored, time, unreadable,
 };
-pub(crate) use write::{insert_head, insert_openings, write};
+pub(crate) use write::{insert_head, insert_openings, signed, write};
 
 #[cfg(test)]
 pub(crate) const ALL: &[&[(&str, crate::database::Sql)]] = &[audit::ALL, project::ALL, read::ALL, write::ALL];

@@ -8,6 +8,7 @@ use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use crate::database::{DatabaseError, ProjectTx, statements};
+use crate::ledger::store::{digest, number, signed};
 
 statements! {
     HEARD = "insert into instances (project_id, instance, seen_at) values ($1, $2, $3) \
@@ -116,7 +117,7 @@ pub(super) async fn silent(
     let rows = tx.rows(SILENT, &parameters).await?;
     let silent = |row: &tokio_postgres::Row| {
         Ok(Silent {
-            seq: unsigned(row.try_get(0)?)?,
+            seq: number(row.try_get(0)?)?,
             action: ActionId::from_uuid(row.try_get::<_, Uuid>(1)?),
             decision: digest(row.try_get(2)?)?,
         })
@@ -128,10 +129,10 @@ pub(super) async fn late(tx: &ProjectTx<'_>, most: i64) -> Result<Vec<Late>, Dat
     let rows = tx.rows(LATE, &[&tx.project().uuid(), &most]).await?;
     let late = |row: &tokio_postgres::Row| {
         Ok(Late {
-            seq: unsigned(row.try_get(0)?)?,
+            seq: number(row.try_get(0)?)?,
             action: ActionId::from_uuid(row.try_get::<_, Uuid>(1)?),
             finding: digest(row.try_get(2)?)?,
-            came: unsigned(row.try_get(3)?)?,
+            came: number(row.try_get(3)?)?,
             observation: digest(row.try_get(4)?)?,
         })
     };
@@ -149,20 +150,4 @@ pub(super) async fn found(tx: &ProjectTx<'_>, findings: &[(u64, Digest)]) -> Res
 pub(super) async fn cleared(tx: &ProjectTx<'_>, calls: &[u64]) -> Result<(), DatabaseError> {
     let seqs = calls.iter().map(|seq| signed(*seq)).collect::<Result<Vec<i64>, _>>()?;
     tx.change(seqs.len() as u64, CLEARED, &[&tx.project().uuid(), &seqs]).await
-}
-
-fn signed(number: u64) -> Result<i64, DatabaseError> {
-    i64::try_from(number).map_err(unreadable)
-}
-
-fn unsigned(number: i64) -> Result<u64, DatabaseError> {
-    u64::try_from(number).map_err(unreadable)
-}
-
-fn digest(bytes: &[u8]) -> Result<Digest, DatabaseError> {
-    bytes.try_into().map(Digest::from_bytes).map_err(unreadable)
-}
-
-fn unreadable(error: impl std::fmt::Display) -> DatabaseError {
-    DatabaseError::Refused(format!("a row does not read: {error}"))
 }

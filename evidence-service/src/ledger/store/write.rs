@@ -152,6 +152,7 @@ fn digest_bytes(digest: &Digest) -> &[u8] {
     digest.bytes().as_slice()
 }
 
-fn signed(number: u64) -> Result<i64, DatabaseError> {
+/// A number as the database holds it.
+pub(crate) fn signed(number: u64) -> Result<i64, DatabaseError> {
     i64::try_from(number).map_err(unreadable)
 }
