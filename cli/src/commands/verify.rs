@@ -5,7 +5,7 @@
 //! means allowed: the verdict stands on a line of its own.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -81,11 +81,9 @@ fn one_receipt(receipt: &Path, arguments: &Arguments) -> ExitCode {
         Ok(verified) => (accepted(&verified, &trust), ExitCode::SUCCESS),
         Err(refusal) => refused(&refusal),
     };
-    if arguments.json {
-        println!("{report:#}");
-    } else {
-        print_lines(&report);
-    }
+    let text = if arguments.json { format!("{report:#}\n") } else { lines(&report) };
+    // The exit code is the answer: it must come out right even where nobody reads the words to their end.
+    let _ = std::io::stdout().write_all(text.as_bytes());
     code
 }
 
@@ -122,19 +120,20 @@ fn refused(refusal: &Refusal) -> (Value, ExitCode) {
     (report, ExitCode::from(code))
 }
 
-fn print_lines(report: &Value) {
-    let Some(members) = report.as_object() else { return };
-    println!("{}", plain(&members["outcome"]));
+fn lines(report: &Value) -> String {
+    let Some(members) = report.as_object() else { return String::new() };
+    let mut text = format!("{}\n", plain(&members["outcome"]));
     for (name, value) in members.iter().filter(|(name, value)| *name != "outcome" && !is_empty(value)) {
-        println!("  {:<9} {}", name.replace('_', " "), plain(value));
+        text.push_str(&format!("  {:<9} {}\n", name.replace('_', " "), plain(value)));
     }
     if members["outcome"] == "VERIFIED" {
-        println!(
-            "  Verified says who signed this and where it stands in the log; whether it was allowed, the verdict says."
-        );
-        println!("  Not checked: the rest of the log, and what the provider did.");
+        text.push_str(VERIFIED_SAYS);
     }
+    text
 }
+
+const VERIFIED_SAYS: &str = "  Verified says who signed this and where it stands in the log; whether it was allowed, the \
+                             verdict says.\n  Not checked: the rest of the log, and what the provider did.\n";
 
 fn is_empty(value: &Value) -> bool {
     value.is_null() || value.as_array().is_some_and(Vec::is_empty)
