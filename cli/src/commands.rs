@@ -11,6 +11,7 @@ mod init;
 mod keys;
 mod policy;
 mod registry;
+mod retention;
 mod stdio;
 mod verify;
 mod wrap;
@@ -50,6 +51,8 @@ enum Command {
     /// Draft a registry from a server's own list, or compare one with it
     #[command(subcommand)]
     Registry(registry::Command),
+    /// Show or change how long bodies are kept
+    Retention(retention::Arguments),
     /// Recompute every ledger of a database from its signed bodies; changes nothing
     Fsck(fsck::Arguments),
     /// Copy a project's record to keep it
@@ -76,6 +79,7 @@ impl Program {
             Command::Keys(command) => done(keys::run(command).await),
             Command::Policy(command) => policy::run(command).await,
             Command::Registry(command) => registry::run(command).await,
+            Command::Retention(arguments) => done(retention::run(arguments).await),
             Command::Fsck(arguments) => fsck::run(arguments).await,
             Command::Export(command) => done(export::run(command).await),
             Command::Health(arguments) => health::run(arguments).await,

@@ -19,6 +19,7 @@ use counterfoil_core::audit::{Auditor, Broken, Clean, StoredKey, StoredTombstone
 use counterfoil_core::checkpoint::Checkpoint;
 use counterfoil_core::issuer::Issuer;
 use counterfoil_core::key::{JwkSet, PublicKey, Purpose};
+use counterfoil_core::statement::{RetentionDays, SettingName};
 use counterfoil_core::tree::Hash;
 
 /// Whatever holds ledgers.
@@ -119,6 +120,12 @@ pub fn audit(
     }
     for document in stored.documents()? {
         if let Err(broken) = auditor.document(&document.stored()) {
+            return Ok(Err(broken));
+        }
+    }
+    if let Some(days) = &project.retention_days {
+        let unset = RetentionDays::DEFAULT.to_string();
+        if let Err(broken) = auditor.setting(&SettingName::retention_days(), days, &unset) {
             return Ok(Err(broken));
         }
     }

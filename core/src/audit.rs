@@ -16,6 +16,7 @@ mod columns;
 mod commit;
 pub(crate) mod control;
 pub(crate) mod day;
+pub(crate) mod graves;
 pub(crate) mod keys;
 mod stored;
 
@@ -31,13 +32,14 @@ use crate::id::ProjectId;
 use crate::issuer::Issuer;
 use crate::key::PublicKey;
 use crate::receipt::is_skewed;
-use crate::statement::Statement;
+use crate::statement::{SettingName, Statement};
 use crate::time::Timestamp;
 use crate::tree::{Frontier, Hash};
 use columns::Columns;
 use commit::Commit;
 use control::Control;
 use day::Day;
+use graves::Graves;
 use keys::{Keys, signed};
 use std::collections::BTreeMap;
 
@@ -69,6 +71,7 @@ pub struct Auditor {
     issuer: Issuer,
     trust: Trust,
     tombstones: Vec<StoredTombstone>,
+    graves: Graves,
     frontier: Frontier,
     last_hash: Digest,
     last_at: Option<Timestamp>,
@@ -81,17 +84,21 @@ pub struct Auditor {
     documents: BTreeMap<i64, (Kind, Digest)>,
     /// What the tombstones of the chain say.
     buried: Vec<StoredTombstone>,
+    /// What was set last; none once the body that says it was erased.
+    settings: Option<BTreeMap<SettingName, String>>,
     erased: u64,
 }
 
 impl Auditor {
     pub fn new(project: ProjectId, issuer: Issuer, trust: Trust, tombstones: Vec<StoredTombstone>) -> Self {
         let keys = Keys::trusting(&trust.ledger);
+        let graves = Graves::claimed(tombstones.iter().filter_map(body::claim));
         Self {
             project,
             issuer,
             trust,
             tombstones,
+            graves,
             frontier: Frontier::empty(),
             last_hash: genesis(project),
             last_at: None,
@@ -102,6 +109,7 @@ impl Auditor {
             day: Day::default(),
             documents: BTreeMap::new(),
             buried: Vec::new(),
+            settings: Some(BTreeMap::new()),
             erased: 0,
         }
     }
@@ -139,6 +147,9 @@ impl Auditor {
         commit.holds(&entry, row, &columns, statement.is_some())?;
 
         self.time(&entry, statement.as_ref()).map_err(|fault| at("at").is(fault))?;
+        if statement.is_none() && !self.graves.cover(entry.seq, &entry.epoch) {
+            return Err(at("body").is(Fault::NoTombstone));
+        }
         if let Some(statement) = &statement {
             body::projected(row, statement)?;
             self.follow(statement, row.seq, entry.at).map_err(|fault| at("body").is(fault))?;
@@ -146,6 +157,9 @@ impl Auditor {
         let root = self.frontier.root();
         self.day.follow(&entry, statement.as_ref(), root).map_err(|fault| at("kind").is(fault))?;
         self.append(&entry)?;
+        if statement.is_none() && entry.kind == Kind::Settings {
+            self.settings = None;
+        }
         self.erased += u64::from(statement.is_none());
         Ok(())
     }
@@ -157,6 +171,13 @@ impl Auditor {
         at("kind").same(row.kind, kind.as_str())?;
         at("digest").same(hex(row.digest), digest.hex())?;
         at("text").same(Digest::of(row.text.as_bytes()), digest)
+    }
+
+    /// A column of `projects` that repeats a setting, after the entries; `unset` is its value where nobody said anything.
+    pub fn setting(&self, name: &SettingName, stored: &str, unset: &str) -> Result<(), Broken> {
+        let Some(settings) = &self.settings else { return Ok(()) };
+        let follows = settings.get(name).map_or(unset, String::as_str);
+        Place::Setting { name: name.clone() }.same(stored, follows)
     }
 
     /// Compares the head and the table of keys with what the entries gave.
@@ -206,12 +227,14 @@ impl Auditor {
         }
     }
 
-    /// The statement of a body, signed by a key that counts here; `None` where it was erased as it may be.
+    /// The statement of a body, signed by a key that counts here; `None` where it is absent and may be.
     fn statement(&self, row: &StoredEntry<'_>, columns: &Columns) -> Result<Option<Statement>, Broken> {
         let at = |column| Place::Entry { seq: row.seq, column };
         let Some(body) = row.body else {
-            let erased = body::may_be_absent(row.seq, columns.kind, &self.tombstones);
-            return erased.map(|()| None).map_err(|fault| at("body").is(fault));
+            return match columns.kind.can_be_erased() {
+                true => Ok(None),
+                false => Err(at("body").is(Fault::NotErasable(columns.kind))),
+            };
         };
         let envelope = body::parse(body).map_err(|fault| at("body").is(fault))?;
         let statement = envelope.statement().map_err(|error| at("body").unreadable(error))?;
@@ -244,9 +267,15 @@ impl Auditor {
                 self.documents.insert(seq, (said.typ.kind(), said.document));
                 Ok(())
             }
+            Statement::Settings(said) => {
+                if let Some(settings) = &mut self.settings {
+                    settings.insert(said.name.clone(), said.value.to_string());
+                }
+                Ok(())
+            }
             Statement::Tombstone(said) => {
                 self.buried.push(body::tombstone(said, seq)?);
-                Ok(())
+                body::of_one_day(said, &self.graves.excused_by(self.size()))
             }
             Statement::Decision(_)
             | Statement::Observation(_)

@@ -54,6 +54,7 @@ impl Projection {
             | Statement::Kill(_)
             | Statement::Resolution(_)
             | Statement::Coverage(_)
+            | Statement::Settings(_)
             | Statement::Tombstone(_)
             | Statement::Incident(_) => Self::default(),
         }

@@ -11,6 +11,7 @@ mod matching;
 mod observation;
 mod public_text;
 mod received;
+mod settings;
 mod upkeep;
 mod vendor_wire;
 
@@ -31,6 +32,7 @@ pub use matching::{Clearance, Finding, FindingCode, Resolution};
 pub use observation::{Observation, ObservationReason, ObservationStatus};
 pub use public_text::PublicText;
 pub use received::{Received, ReceivedBytes, ReceivedForm, Signer};
+pub use settings::{RetentionDays, SettingError, SettingName, Settings};
 pub use upkeep::{Basis, Coverage, ProviderCoverage, Removal, Share, Tombstone};
 pub use vendor_wire::{VendorExecution, VendorSignature};
 
@@ -73,6 +75,7 @@ types! {
     ClearanceType "clearance/v1";
     ResolutionType "resolution/v1";
     CoverageType "coverage/v1";
+    SettingsType "settings/v1";
     TombstoneType "tombstone/v1";
     KillType "kill/v1";
     IncidentType "incident/v1";
@@ -100,6 +103,7 @@ pub enum Statement {
     Clearance(Box<Clearance>),
     Resolution(Box<Resolution>),
     Coverage(Box<Coverage>),
+    Settings(Box<Settings>),
     Tombstone(Box<Tombstone>),
     Kill(Box<Kill>),
     Incident(Box<Incident>),
@@ -119,6 +123,7 @@ impl Statement {
             "clearance/v1" => read(payload, typ, Self::Clearance),
             "resolution/v1" => read(payload, typ, Self::Resolution),
             "coverage/v1" => read(payload, typ, Self::Coverage),
+            "settings/v1" => read(payload, typ, Self::Settings),
             "tombstone/v1" => read(payload, typ, Self::Tombstone),
             "kill/v1" => read(payload, typ, Self::Kill),
             "incident/v1" => read(payload, typ, Self::Incident),
@@ -139,6 +144,7 @@ impl Statement {
             Self::Clearance(_) => Kind::Clearance,
             Self::Resolution(_) => Kind::Resolution,
             Self::Coverage(_) => Kind::Coverage,
+            Self::Settings(_) => Kind::Settings,
             Self::Tombstone(_) => Kind::Tombstone,
             Self::Kill(_) => Kind::Kill,
             Self::Incident(_) => Kind::Incident,
@@ -157,6 +163,7 @@ impl Statement {
             | Self::Clearance(_)
             | Self::Resolution(_)
             | Self::Coverage(_)
+            | Self::Settings(_)
             | Self::Tombstone(_)
             | Self::Kill(_)
             | Self::Incident(_) => Purpose::Ledger,
@@ -175,6 +182,7 @@ impl Statement {
             Self::Clearance(s) => s.project,
             Self::Resolution(s) => s.project,
             Self::Coverage(s) => s.project,
+            Self::Settings(s) => s.project,
             Self::Tombstone(s) => s.project,
             Self::Kill(s) => s.project,
             Self::Incident(s) => s.project,
@@ -194,6 +202,7 @@ impl Statement {
             Self::Clearance(s) => Some(&s.iss),
             Self::Resolution(s) => Some(&s.iss),
             Self::Coverage(s) => Some(&s.iss),
+            Self::Settings(s) => Some(&s.iss),
             Self::Tombstone(s) => Some(&s.iss),
             Self::Kill(s) => Some(&s.iss),
             Self::Incident(s) => Some(&s.iss),
@@ -213,6 +222,7 @@ impl Statement {
             Self::Clearance(s) => s.at,
             Self::Resolution(s) => s.at,
             Self::Coverage(s) => s.at,
+            Self::Settings(s) => s.at,
             Self::Tombstone(s) => s.at,
             Self::Kill(s) => s.at,
             Self::Incident(s) => s.at,

@@ -17,6 +17,7 @@ pub mod ledger;
 mod public;
 mod reconciliation;
 mod service;
+mod settings;
 pub mod setup;
 #[cfg(test)]
 mod statements_test;

@@ -14,6 +14,7 @@ mod directory;
 mod keys;
 mod projects;
 mod publish;
+mod settings;
 
 #[cfg(test)]
 pub(crate) use directory::ALL as DIRECTORY_STATEMENTS;

@@ -4,7 +4,7 @@ use crate::cluster::{Binaries, Cluster};
 use crate::config::{Config, DatabaseConfig, Rate};
 use crate::database::Sql;
 use crate::setup::{migrate, prepare_database};
-use crate::{accounts, control, database, health, keys, ledger, public, reconciliation, setup};
+use crate::{accounts, control, database, health, keys, ledger, public, reconciliation, settings, setup};
 
 fn all() -> Vec<&'static [(&'static str, Sql)]> {
     let mut all = vec![
@@ -15,6 +15,7 @@ fn all() -> Vec<&'static [(&'static str, Sql)]> {
         keys::store::ALL,
         public::ALL,
         reconciliation::ALL,
+        settings::store::ALL,
         setup::DIRECTORY_STATEMENTS,
     ];
     all.extend(ledger::store::ALL);

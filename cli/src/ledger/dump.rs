@@ -148,6 +148,7 @@ impl Stored for Dump {
                 issuer: row.text("issuer")?,
                 slot: row.number("slot")?,
                 public_id: row.text("public_id")?,
+                retention_days: row.later_text("retention_days")?,
             });
         }
         Ok(found)

@@ -12,6 +12,8 @@ pub struct ProjectRow {
     pub issuer: String,
     pub slot: i64,
     pub public_id: String,
+    /// None in a dump from before there was such a setting.
+    pub retention_days: Option<String>,
 }
 
 pub struct EntryRow {

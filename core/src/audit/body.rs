@@ -1,13 +1,14 @@
 //! A body: whether it may be absent, who signed it, and the columns that repeat what it says.
 
 use super::broken::{Broken, Fault, Place};
+use super::graves::Claim;
 use super::keys::{Keys, signed as number};
 use super::stored::{StoredEntry, StoredTombstone};
 use crate::digest::hex;
-use crate::entry::Kind;
 use crate::envelope::Envelope;
 use crate::projection::Projection;
 use crate::statement::{Statement, Tombstone};
+use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
 pub(crate) fn parse(body: &[u8]) -> Result<Envelope, Fault> {
@@ -25,12 +26,21 @@ pub(crate) fn signed(envelope: &Envelope, statement: &Statement, keys: &Keys, se
     }
 }
 
-pub(super) fn may_be_absent(seq: i64, kind: Kind, tombstones: &[StoredTombstone]) -> Result<(), Fault> {
-    if !kind.can_be_erased() {
-        return Err(Fault::NotErasable(kind));
+/// A row of `tombstones` as a claim; a row with numbers below zero claims nothing.
+pub(super) fn claim(row: &StoredTombstone) -> Option<Claim> {
+    let positive = |number: i64| u64::try_from(number).ok();
+    Some(Claim { seq: positive(row.seq)?, first: positive(row.first)?, last: positive(row.last)? })
+}
+
+/// Whether all absent bodies that a tombstone excused are of the day that it names.
+pub(super) fn of_one_day(said: &Tombstone, excused: &BTreeSet<String>) -> Result<(), Fault> {
+    match excused.iter().find(|day| **day != said.epoch) {
+        Some(other) => Err(Fault::Differs {
+            stored: format!("bodies of {}", said.epoch),
+            follows: format!("bodies of {other}"),
+        }),
+        None => Ok(()),
     }
-    let covers = |row: &StoredTombstone| (row.first..=row.last).contains(&seq) && row.seq > seq;
-    if tombstones.iter().any(covers) { Ok(()) } else { Err(Fault::NoTombstone) }
 }
 
 /// The range that a `tombstone/v1` at `seq` opens: whole, and before it.
@@ -46,13 +56,14 @@ pub(super) fn tombstone(said: &Tombstone, seq: i64) -> Result<StoredTombstone, F
 /// The table of tombstones against those of the chain, both ways.
 pub(super) fn same_tombstones(stored: &[StoredTombstone], chain: &[StoredTombstone]) -> Result<(), Broken> {
     let at = |seq, column| Place::Tombstone { seq, column };
+    let said: BTreeMap<i64, &StoredTombstone> = chain.iter().map(|row| (row.seq, row)).collect();
+    let kept: BTreeSet<i64> = stored.iter().map(|row| row.seq).collect();
     for row in stored {
-        let said = chain.iter().find(|said| said.seq == row.seq);
-        let said = said.ok_or_else(|| at(row.seq, "seq").is(Fault::Surplus))?;
+        let said = said.get(&row.seq).ok_or_else(|| at(row.seq, "seq").is(Fault::Surplus))?;
         at(row.seq, "first_seq").same(row.first, said.first)?;
         at(row.seq, "last_seq").same(row.last, said.last)?;
     }
-    match chain.iter().find(|said| stored.iter().all(|row| row.seq != said.seq)) {
+    match chain.iter().find(|said| !kept.contains(&said.seq)) {
         Some(said) => Err(at(said.seq, "seq").is(Fault::Missing)),
         None => Ok(()),
     }

@@ -3,6 +3,7 @@
 use crate::checkpoint::CheckpointError;
 use crate::entry::Kind;
 use crate::key::{Purpose, Thumbprint};
+use crate::statement::SettingName;
 use crate::time::Timestamp;
 use crate::tree::ProofError;
 use std::fmt;
@@ -18,6 +19,7 @@ pub struct Broken {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Place {
     Project { column: &'static str },
+    Setting { name: SettingName },
     Entry { seq: i64, column: &'static str },
     Checkpoint { size: i64, column: &'static str },
     Head { column: &'static str },
@@ -117,6 +119,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Project { column } => write!(f, "project, column {column}"),
+            Self::Setting { name } => write!(f, "project, column {name}"),
             Self::Entry { seq, column } => write!(f, "entry {seq}, column {column}"),
             Self::Checkpoint { size, column } => write!(f, "checkpoint of size {size}, column {column}"),
             Self::Head { column } => write!(f, "head, column {column}"),

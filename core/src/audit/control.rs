@@ -37,6 +37,7 @@ impl Control {
             Statement::Published(said) => self.publish(said),
             Statement::Kill(said) => self.kill(said),
             Statement::Coverage(said) => self.unmoved((said.control, said.floor, said.generation)),
+            Statement::Settings(said) => self.unmoved((said.control, said.floor, said.generation)),
             Statement::Decision(decision) if decision.is_cleared() => self.gate(decision),
             Statement::Decision(_)
             | Statement::Observation(_)

@@ -313,12 +313,47 @@ fn a_ledger_with_bodies_erased_under_a_tombstone_is_clean() {
     assert_eq!(spoilt_at(&rows), Place::Entry { seq: 5, column: "body" });
 }
 
+/// P6: a tombstone of one day excuses no body of another, whatever its range says.
 #[test]
-fn a_tombstone_covers_what_is_before_it_and_within_its_range() {
-    let rows = [StoredTombstone { seq: 9, first: 2, last: 4 }, StoredTombstone { seq: 3, first: 6, last: 8 }];
-    assert_eq!(body::may_be_absent(4, Kind::Decision, &rows), Ok(()));
-    assert_eq!(body::may_be_absent(5, Kind::Decision, &rows), Err(Fault::NoTombstone));
-    assert_eq!(body::may_be_absent(7, Kind::Decision, &rows), Err(Fault::NoTombstone));
+fn a_body_of_another_day_than_its_tombstone_says_is_named() {
+    let mut writer = two_days();
+    let seq = writer.rows.head.size;
+    let ledger = Rc::clone(&writer.ledger);
+    let decision =
+        writer.rows.entries.iter().rposition(|row| row.kind == "decision").expect("of the second day");
+    let last = u64::try_from(decision).expect("small");
+    writer.state(statements::tombstone(5, last, writer.now), &ledger);
+    writer.commit();
+    let mut rows = writer.rows;
+    rows.tombstones = vec![StoredTombstone { seq, first: 5, last: rows.entries[decision].seq }];
+    rows.entries[5].body = None;
+    rows.audit().expect("of the day that the tombstone names");
+
+    rows.entries[decision].body = None;
+
+    let broken = rows.audit().expect_err("of the day after");
+    assert_eq!(broken.place, Place::Entry { seq, column: "body" });
+    assert!(broken.to_string().contains("bodies of 2026-12-01"), "{broken}");
+}
+
+/// T5, T10: a setting is kept in the record, and moves nothing that decides.
+#[test]
+fn a_setting_that_moves_what_decides_is_named() {
+    for (moved, clean) in [(0, true), (1, false)] {
+        let mut writer = two_days();
+        let seq = writer.rows.head.size;
+        let mut numbers = writer.numbers;
+        numbers.control += moved;
+        let ledger = Rc::clone(&writer.ledger);
+        writer.state(statements::retention(30, numbers, writer.now), &ledger);
+        writer.commit();
+
+        let found = writer.rows.audit();
+
+        assert_eq!(found.is_ok(), clean);
+        let place = found.err().map(|broken| broken.place);
+        assert_eq!(place, (!clean).then_some(Place::Entry { seq, column: "body" }));
+    }
 }
 
 proptest! {

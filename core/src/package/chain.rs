@@ -36,7 +36,7 @@ pub(super) struct Chain<'a> {
     day: Option<Day>,
     /// Registries by the control number from which they are in force.
     registries: BTreeMap<u64, Digest>,
-    graves: Graves<'a>,
+    graves: Graves,
     book: Book,
 }
 
@@ -188,6 +188,7 @@ impl<'a> Chain<'a> {
             | Statement::Kill(_)
             | Statement::Resolution(_)
             | Statement::Coverage(_)
+            | Statement::Settings(_)
             | Statement::Incident(_) => {}
         }
         Ok(())

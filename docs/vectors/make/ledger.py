@@ -33,6 +33,7 @@ STATEMENTS = [
     statement("clearance/v1", finding=FINDING, code="OUTCOME_UNKNOWN", action=ACTION, statement=digest(b"the late observation"), seq=9),
     statement("resolution/v1", behalf="operator", authorization=None, finding=FINDING, note="The provider was restarted; nothing ran."),
     statement("coverage/v1", **CHANGE, providers=[{"provider": "notes", "share": "all", "basis": "declared"}], reason=None),
+    statement("settings/v1", **CHANGE, name="retention_days", value="30"),
     statement("tombstone/v1", behalf="retention", removal="retention", epoch="2026-08-31", first=0, last=12),
     statement("kill/v1", **(CHANGE | {"control": 7, "floor": 7, "gen": 1}), reason="drill"),
     statement("incident/v1", code="head_ran_ahead", behalf="log operator", reason="The clock of the database host was wrong."),

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 
 use counterfoil_core::audit::{Auditor, Broken, Clean, Place, Trust};
 use counterfoil_core::id::ProjectId;
+use counterfoil_core::statement::{RetentionDays, SettingName};
 use tokio_postgres::Row;
 
 use super::Ledger;
@@ -17,6 +18,7 @@ use super::append::AppendError;
 use super::store::audit as rows;
 use crate::clock;
 use crate::database::{DatabaseError, ProjectTx};
+use crate::settings;
 
 /// What was found.
 pub(crate) type Found = Result<Clean, Broken>;
@@ -77,6 +79,7 @@ impl Ledger {
 /// (T4); `counterfoil fsck` says it to whoever may read the database.
 fn shown(place: &Place) -> String {
     match place {
+        Place::Setting { name } => format!("project, column {name}"),
         Place::Key { column, .. } => format!("signing key, column {column}"),
         Place::Project { .. }
         | Place::Entry { .. }
@@ -101,6 +104,11 @@ async fn recompute(tx: &ProjectTx<'_>, trust: Trust) -> Result<Found, DatabaseEr
         if let Err(broken) = auditor.document(&rows::document(&row)?) {
             return Ok(Err(broken));
         }
+    }
+    let days = settings::store::retention_days(tx).await?.to_string();
+    let unset = RetentionDays::DEFAULT.to_string();
+    if let Err(broken) = auditor.setting(&SettingName::retention_days(), &days, &unset) {
+        return Ok(Err(broken));
     }
     let keys = rows::key_rows(tx).await?;
     let keys = keys.iter().map(rows::key).collect::<Result<Vec<_>, _>>()?;

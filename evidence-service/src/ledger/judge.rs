@@ -114,6 +114,7 @@ fn fate(candidate: &Candidate, head: &Head, facts: &Facts, at: Timestamp, so_far
         | Statement::Clearance(_)
         | Statement::Resolution(_)
         | Statement::Coverage(_)
+        | Statement::Settings(_)
         | Statement::Tombstone(_)
         | Statement::Kill(_)
         | Statement::Incident(_) => return Fate::Refused(RefusedReason::Malformed),

@@ -90,6 +90,7 @@ impl Job for Batch {
                 | Statement::Clearance(_)
                 | Statement::Resolution(_)
                 | Statement::Coverage(_)
+                | Statement::Settings(_)
                 | Statement::Tombstone(_)
                 | Statement::Kill(_)
                 | Statement::Incident(_) => {}

@@ -77,6 +77,7 @@ fn says(statement: &Statement) -> (String, Option<Verdict>, String) {
         Statement::Coverage(coverage) => {
             (format!("{} providers", coverage.providers.len()), None, String::new())
         }
+        Statement::Settings(settings) => (settings.name.to_string(), None, settings.value.to_string()),
         Statement::Tombstone(tombstone) => {
             (tombstone.epoch.clone(), None, format!("entries {} to {}", tombstone.first, tombstone.last))
         }

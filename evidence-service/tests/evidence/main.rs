@@ -13,5 +13,6 @@ mod log;
 mod outcomes;
 mod public;
 mod record;
+mod retention;
 mod schema;
 mod tenants;

@@ -43,6 +43,11 @@ impl Fields {
         value.transpose().with_context(|| format!("column {column} is not UTF-8"))
     }
 
+    /// A column that older dumps do not have.
+    pub(super) fn later_text(&self, column: &str) -> anyhow::Result<Option<String>> {
+        if self.0.iter().any(|(name, _)| name == column) { self.maybe_text(column) } else { Ok(None) }
+    }
+
     pub(super) fn text(&self, column: &str) -> anyhow::Result<String> {
         self.maybe_text(column)?.with_context(|| format!("column {column} is null"))
     }

@@ -79,6 +79,22 @@ pub(crate) fn kill(numbers: Numbers, at: Timestamp) -> Kill {
     }
 }
 
+pub(crate) fn retention(days: u16, numbers: Numbers, at: Timestamp) -> Settings {
+    Settings {
+        typ: SettingsType::V1,
+        iss: issuer(),
+        project: project(),
+        at,
+        control: numbers.control,
+        floor: numbers.floor,
+        generation: numbers.generation,
+        behalf: "somebody".to_owned(),
+        authorization: None,
+        name: SettingName::retention_days(),
+        value: days.to_string().parse().expect("a number is a public text"),
+    }
+}
+
 pub(crate) fn finding(action: u128, at: Timestamp) -> Finding {
     Finding {
         typ: FindingType::V1,

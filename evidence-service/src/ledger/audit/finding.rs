@@ -35,7 +35,11 @@ impl Ledger {
             Place::Entry { seq, .. } | Place::Document { seq, .. } | Place::Tombstone { seq, .. } => {
                 u64::try_from(*seq).ok()
             }
-            Place::Project { .. } | Place::Checkpoint { .. } | Place::Head { .. } | Place::Key { .. } => None,
+            Place::Project { .. }
+            | Place::Setting { .. }
+            | Place::Checkpoint { .. }
+            | Place::Head { .. }
+            | Place::Key { .. } => None,
         };
         let issuer = self.project(project).await?.issuer.clone();
         self.append(project, &BrokenChain { issuer, seq, signer: &self.keys.ledger }).await?;
