@@ -26,7 +26,7 @@ pub(crate) struct Graves {
 impl Graves {
     pub(crate) fn claimed(claims: impl Iterator<Item = Claim>) -> Self {
         let mut ahead: Vec<Claim> = claims.filter(|claim| claim.seq > claim.last).collect();
-        ahead.sort_unstable_by(|one, other| other.first.cmp(&one.first));
+        ahead.sort_unstable_by_key(|claim| std::cmp::Reverse(claim.first));
         Self { ahead, open: Vec::new(), days: BTreeMap::new() }
     }
 
