@@ -15,6 +15,7 @@ mod files;
 mod items;
 mod report;
 mod trust;
+pub mod zip;
 
 pub use files::{FileDigest, MAX_LINE, Manifest, ManifestType, Source, name};
 pub use items::{
