@@ -46,6 +46,9 @@ pub struct Config {
     /// How long a gateway may be silent before its open calls count as OUTCOME_UNKNOWN. It asks every two seconds.
     #[serde(default = "default_lease")]
     pub lease_seconds: u32,
+    /// Where packages lie, and how many.
+    #[serde(default)]
+    pub packages: PackagesConfig,
     pub database: DatabaseConfig,
 }
 
@@ -61,6 +64,26 @@ impl Default for Rate {
     /// A person reading pages, or a client fetching receipts; not a crawler.
     fn default() -> Self {
         Self { per_second: 200, burst: 1000 }
+    }
+}
+
+/// Packages: their folder, and what a project may have there. Sizes in bytes.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PackagesConfig {
+    /// Services that share a database share this folder too.
+    pub folder: PathBuf,
+    /// A package that would be larger fails; ask for it in ranges.
+    pub largest_bytes: u64,
+    /// The newest so many of a project's own, and as many for strangers.
+    pub keep: u32,
+    pub days: u32,
+}
+
+impl Default for PackagesConfig {
+    /// Two gibibytes are some five million entries.
+    fn default() -> Self {
+        Self { folder: PathBuf::from("packages"), largest_bytes: 2 << 30, keep: 3, days: 7 }
     }
 }
 
@@ -105,6 +128,7 @@ impl Config {
         let absolute = |path: &mut PathBuf| *path = folder.join(&*path);
         absolute(&mut config.keys);
         absolute(&mut config.heads_file);
+        absolute(&mut config.packages.folder);
         config.kek_file.iter_mut().for_each(absolute);
         config.database.password_file.iter_mut().for_each(absolute);
         Ok(config)

@@ -14,6 +14,7 @@ mod health;
 mod http;
 mod keys;
 pub mod ledger;
+mod packages;
 mod public;
 mod reconciliation;
 mod service;

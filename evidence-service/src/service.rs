@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::health::Readiness;
 use crate::http::Limiter;
 use crate::ledger::Ledger;
+use crate::packages::{self, Packages};
 use crate::reconciliation::sweep;
 use crate::setup::{SetupError, open_ledger};
 
@@ -41,6 +42,7 @@ pub struct Bound {
     internal_router: Router,
     limiter: Limiter,
     ledger: Arc<Ledger>,
+    packages: Packages,
     lease: Duration,
 }
 
@@ -57,13 +59,14 @@ pub async fn bind(config: Config) -> Result<Bound, ServeError> {
     let ledger = open_ledger(&config).await?;
     let public = listen(config.listen_public).await?;
     let internal = listen(config.listen_internal).await?;
-    let (public_router, limiter) = routers::public(&config, Arc::clone(&ledger));
+    let packages = Packages::new(Arc::clone(&ledger), config.packages.clone());
+    let (public_router, limiter) = routers::public(&config, Arc::clone(&ledger), packages.clone());
     let internal_router = routers::internal(&config, Arc::clone(&ledger));
     // The restore guard's first look; whoever asks /readyz gets the same answer.
     let readiness = Readiness::of(&ledger).await;
     tracing::info!(ready = readiness.ready, "evidence service bound");
     let lease = Duration::from_secs(config.lease_seconds.max(1).into());
-    Ok(Bound { public, internal, public_router, internal_router, limiter, ledger, lease })
+    Ok(Bound { public, internal, public_router, internal_router, limiter, ledger, packages, lease })
 }
 
 impl Bound {
@@ -80,6 +83,7 @@ impl Bound {
         let (stop, stopped) = watch::channel(());
         let auditing = tokio::spawn(audit(Arc::clone(&self.ledger)));
         let sweeping = tokio::spawn(sweep(Arc::clone(&self.ledger), self.lease));
+        let packing = tokio::spawn(packages::work(self.packages));
         let upkeep = tokio::spawn(upkeep(Arc::clone(&self.ledger), self.limiter, stopped.clone()));
         tokio::spawn(async move {
             shutdown.await;
@@ -91,6 +95,7 @@ impl Bound {
         );
         auditing.abort();
         sweeping.abort();
+        packing.abort();
         let _ = upkeep.await;
         self.ledger.save_heads().map_err(SetupError::from)?;
         Ok(())

@@ -1,10 +1,12 @@
 //! Every statement that the service can run, prepared against the migrated schema.
 
 use crate::cluster::{Binaries, Cluster};
-use crate::config::{Config, DatabaseConfig, Rate};
+use crate::config::{Config, DatabaseConfig, PackagesConfig, Rate};
 use crate::database::Sql;
 use crate::setup::{migrate, prepare_database};
-use crate::{accounts, control, database, health, keys, ledger, public, reconciliation, settings, setup};
+use crate::{
+    accounts, control, database, health, keys, ledger, packages, public, reconciliation, settings, setup,
+};
 
 fn all() -> Vec<&'static [(&'static str, Sql)]> {
     let mut all = vec![
@@ -13,6 +15,7 @@ fn all() -> Vec<&'static [(&'static str, Sql)]> {
         database::store::ALL,
         health::ALL,
         keys::store::ALL,
+        packages::ALL,
         public::ALL,
         reconciliation::ALL,
         settings::store::ALL,
@@ -39,6 +42,7 @@ async fn every_statement_prepares_against_the_schema() {
         hosts: Vec::new(),
         rate: Rate::default(),
         lease_seconds: 30,
+        packages: PackagesConfig::default(),
         database: DatabaseConfig {
             host: running.socket_folder().to_str().unwrap().to_owned(),
             port: running.port(),

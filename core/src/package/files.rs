@@ -24,6 +24,10 @@ pub mod name {
     pub const JWKS: &str = "jwks.json";
     pub const PROVIDER_KEYS: &str = "provider-keys.json";
     pub const TOMBSTONES: &str = "tombstones";
+    /// With rules: every text that was published.
+    pub const BUNDLES: &str = "bundles.jsonl";
+    /// With rules: openings, sealed to the project's disclosure key.
+    pub const OPENINGS: &str = "openings.jsonl";
 }
 
 /// Longest line of statements.jsonl: a `received/v1` of full size and what stands around it.

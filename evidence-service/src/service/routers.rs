@@ -16,14 +16,15 @@ use crate::accounts::Gateways;
 use crate::config::Config;
 use crate::http::{Allowed, ApiError, Limiter, MAX_BODY, limit_by_peer, refuse_foreign};
 use crate::ledger::Ledger;
+use crate::packages::Packages;
 use crate::public::log::Published;
-use crate::{control, health, ledger, public};
+use crate::{control, health, ledger, packages, public};
 
 // A page or a receipt is a few rows; what takes longer has met a database that does not answer.
 const PUBLIC_WITHIN: Duration = Duration::from_secs(10);
 // Longest long poll (30 s), and a record request that waits twice for a lock.
 const INTERNAL_WITHIN: Duration = Duration::from_secs(40);
-/// No public route reads a body.
+/// No public route reads a larger body.
 const PUBLIC_BODY: usize = 1024;
 
 /// What the routes of one listener share: the ledger, and what that listener remembers for a moment.
@@ -51,7 +52,13 @@ impl FromRef<With<Gateways>> for Gateways {
     }
 }
 
-pub(super) fn public(config: &Config, ledger: Arc<Ledger>) -> (Router, Limiter) {
+pub(super) fn public(config: &Config, ledger: Arc<Ledger>, packages: Packages) -> (Router, Limiter) {
+    let packed = Router::new()
+        .route("/v1/packages", post(packages::routes::ask))
+        .route("/v1/packages/{id}", get(packages::routes::progress))
+        .route("/v1/packages/{id}/package.zip", get(packages::routes::package))
+        .route("/p/{name}/package.zip", get(packages::routes::newest_public))
+        .with_state(packages);
     let router = Router::new()
         .route("/p/{name}", get(public::routes::evidence))
         .route("/p/{name}/jwks.json", get(public::routes::jwks))
@@ -61,7 +68,8 @@ pub(super) fn public(config: &Config, ledger: Arc<Ledger>) -> (Router, Limiter) 
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .fallback(nothing)
-        .with_state(With { ledger, remembered: Published::default() });
+        .with_state(With { ledger, remembered: Published::default() })
+        .merge(packed);
     let (router, limiter) = limit_by_peer(router, config.rate);
     (bounded(router, config, PUBLIC_BODY, PUBLIC_WITHIN), limiter)
 }

@@ -9,7 +9,7 @@ use counterfoil_core::receipt::Trust;
 use counterfoil_core::statement::{Environment, Verdict};
 use counterfoil_core::time::Timestamp;
 use counterfoil_evidence::cluster::{Binaries, Cluster, Running};
-use counterfoil_evidence::config::{Config, DatabaseConfig, Rate};
+use counterfoil_evidence::config::{Config, DatabaseConfig, PackagesConfig, Rate};
 use counterfoil_evidence::ledger::Project;
 use counterfoil_evidence::setup::{
     ApiKey, Attested, DisclosureJwk, NewProject, Publication, Setup, migrate, prepare_database,
@@ -66,6 +66,7 @@ pub fn config(running: &Running, database: &str, folder: &Path) -> Config {
         hosts: vec!["127.0.0.1".to_owned()],
         rate: Rate::default(),
         lease_seconds: 30,
+        packages: PackagesConfig { folder: folder.join("packages"), ..PackagesConfig::default() },
         database: DatabaseConfig {
             host: running.socket_folder().to_str().expect("a short path").to_owned(),
             port: running.port(),

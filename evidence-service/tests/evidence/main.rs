@@ -11,6 +11,7 @@ mod gateway;
 mod idempotency;
 mod log;
 mod outcomes;
+mod packages;
 mod public;
 mod record;
 mod retention;

@@ -17,7 +17,7 @@ const SIZES_BEHIND: u16 = 1 << 3;
 
 /// Where bytes are read from, at any place and in any order.
 pub trait Bytes {
-    fn len(&self) -> io::Result<u64>;
+    fn length(&self) -> io::Result<u64>;
     /// As many bytes as there are at a place, at most `buffer`; 0 at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 }
@@ -155,7 +155,7 @@ impl<B: Bytes> Source for Archive<B> {
 /// How many members, how long their directory is, and where it starts.
 fn end(bytes: &impl Bytes) -> Result<(usize, usize, u64), ZipError> {
     let wrong = ZipError::NotAZip;
-    let length = bytes.len()?;
+    let length = bytes.length()?;
     let at = length.checked_sub(END_BYTES as u64).ok_or(wrong("too short"))?;
     let mut end = [0; END_BYTES];
     exact(bytes, &mut end, at)?;
@@ -304,7 +304,7 @@ fn long(bytes: &[u8], place: usize) -> u32 {
 }
 
 impl Bytes for Vec<u8> {
-    fn len(&self) -> io::Result<u64> {
+    fn length(&self) -> io::Result<u64> {
         Ok(self.as_slice().len() as u64)
     }
 
