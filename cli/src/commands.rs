@@ -9,6 +9,7 @@ mod health;
 mod import;
 mod init;
 mod keys;
+mod package;
 mod policy;
 mod registry;
 mod retention;
@@ -42,6 +43,8 @@ enum Command {
     Stdio(stdio::Arguments),
     /// Check one receipt offline
     Verify(verify::Arguments),
+    /// Fetch an evidence package of a project: a zip that verifies offline
+    Package(package::Arguments),
     /// List, make, rotate and revoke keys
     #[command(subcommand)]
     Keys(keys::Command),
@@ -76,6 +79,7 @@ impl Program {
             Command::Init(arguments) => done(init::run(arguments).await),
             Command::Stdio(arguments) => done(stdio::run(arguments).await),
             Command::Verify(arguments) => Ok(verify::run(&arguments)),
+            Command::Package(arguments) => done(package::run(arguments).await),
             Command::Keys(command) => done(keys::run(command).await),
             Command::Policy(command) => policy::run(command).await,
             Command::Registry(command) => registry::run(command).await,

@@ -13,6 +13,7 @@ mod import;
 mod ledger;
 mod log;
 mod provider;
+mod remote;
 
 use std::process::ExitCode;
 

@@ -113,7 +113,8 @@ impl Packages {
             return Ok((job.clone(), size));
         }
         // One that failed is not tried again for every stranger who asks.
-        if newest.is_none() && jobs.iter().filter(public).any(|job| job.state == State::Failed && young(job)) {
+        if newest.is_none() && jobs.iter().filter(public).any(|job| job.state == State::Failed && young(job))
+        {
             return Err(ApiError::Unavailable);
         }
         match (self.ask(project, Audience::Public, 0).await, newest) {

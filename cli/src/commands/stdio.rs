@@ -2,16 +2,13 @@
 //!
 //! Standard output carries JSON-RPC and nothing else; complaints go to standard error.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context;
 use counterfoil_core::id::ProviderId;
-use counterfoil_jwks::file::read_private;
 use tokio::io::{BufReader, stdin, stdout};
 
-use zeroize::Zeroizing;
-
 use crate::bridge::{Bridge, Credential};
+use crate::remote;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -28,19 +25,8 @@ pub struct Arguments {
 }
 
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let key = match &arguments.key_file {
-        Some(path) => read_key(path)?,
-        None => Zeroizing::new(
-            std::env::var("COUNTERFOIL_KEY").context("set COUNTERFOIL_KEY, or name a --key-file")?,
-        ),
-    };
+    let key = remote::api_key(arguments.key_file.as_deref())?;
     let address = format!("{}/stdio/{}", arguments.gateway.trim_end_matches('/'), arguments.provider);
-    let bridge = Bridge::new(&address, &Credential::new(key.trim())?)?;
+    let bridge = Bridge::new(&address, &Credential::new(&key)?)?;
     Ok(bridge.run(BufReader::new(stdin()), stdout()).await?)
-}
-
-fn read_key(path: &Path) -> anyhow::Result<Zeroizing<String>> {
-    let bytes = read_private(path)?;
-    let text = std::str::from_utf8(&bytes).context("the key file is not text")?;
-    Ok(Zeroizing::new(text.to_owned()))
 }

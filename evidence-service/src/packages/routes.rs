@@ -97,11 +97,7 @@ async fn project(packages: &Packages, headers: &HeaderMap) -> Result<ProjectId, 
 }
 
 /// A package of the caller's own project. Another project's is nothing, and looks the same.
-async fn own(
-    packages: &Packages,
-    headers: &HeaderMap,
-    id: &str,
-) -> Result<(ProjectId, Job, u64), ApiError> {
+async fn own(packages: &Packages, headers: &HeaderMap, id: &str) -> Result<(ProjectId, Job, u64), ApiError> {
     let project = project(packages, headers).await?;
     let id: PackageId = id.parse().map_err(|_| ApiError::NotFound)?;
     let (job, head) = packages.job(project, id).await?.ok_or(ApiError::NotFound)?;

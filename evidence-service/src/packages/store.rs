@@ -208,10 +208,7 @@ pub(super) async fn provider_keys(tx: &ProjectTx<'_>) -> Result<Vec<ProviderKeyL
 }
 
 /// Tombstones that stand in a package which starts there.
-pub(super) async fn tombstones(
-    tx: &ProjectTx<'_>,
-    first: u64,
-) -> Result<Vec<TombstoneClaim>, DatabaseError> {
+pub(super) async fn tombstones(tx: &ProjectTx<'_>, first: u64) -> Result<Vec<TombstoneClaim>, DatabaseError> {
     let rows = tx.rows(TOMBSTONES, &[&tx.project().uuid(), &signed(first)?]).await?;
     let claim = |row: &Row| {
         Ok(TombstoneClaim {

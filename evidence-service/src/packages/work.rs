@@ -94,7 +94,8 @@ impl Packages {
 
     async fn carry_out(&self, project: ProjectId, job: Job, _place: OwnedSemaphorePermit) {
         let began = Instant::now();
-        let mut lease = Lease { packages: self, project, id: job.id, first: job.first, of: 0, held_at: began };
+        let mut lease =
+            Lease { packages: self, project, id: job.id, first: job.first, of: 0, held_at: began };
         let made = if job.attempts > MOST_ATTEMPTS {
             Err(Failure::GivenUp)
         } else {

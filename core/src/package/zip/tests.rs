@@ -73,7 +73,8 @@ fn nothing_grows_beyond_what_was_allowed() {
 #[test]
 fn a_name_that_leads_elsewhere_is_refused() {
     let zip = packed(&[("aaaaaaaa", b"{}")]);
-    for name in ["../aaaaa", "/aaaaaaa", "a/../aaa", "aaa\\aaaa", "aaaaaaa/", ".aaaaaaa", "a/a/aaaa", "aaaa:aaa"]
+    for name in
+        ["../aaaaa", "/aaaaaaa", "a/../aaa", "aaa\\aaaa", "aaaaaaa/", ".aaaaaaa", "a/a/aaaa", "aaaa:aaa"]
     {
         let changed = with(&zip, b"aaaaaaaa", name.as_bytes());
         assert!(read(&changed, name).unwrap_err().contains("no name of a member"), "{name}");
