@@ -255,4 +255,8 @@ async fn strangers_get_the_public_package() {
     assert_eq!(answer.status(), StatusCode::OK);
     let old = verified(answer.bytes().await.expect("bytes").to_vec(), &trust);
     assert_eq!(old.size, published.seq);
+    let admin = connect(&deployment.config, counterfoil_evidence::cluster::SUPERUSER).await;
+    let hide = "update projects set visibility = 'private' where project_id = $1";
+    admin.execute(hide, &[&deployment.id().uuid()]).await.expect("hidden");
+    assert_eq!(service.http.get(&url).send().await.expect("answer").status(), StatusCode::NOT_FOUND);
 }
