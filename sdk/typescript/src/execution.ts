@@ -9,7 +9,8 @@
  */
 import { randomBytes } from "node:crypto";
 import { base64url, fromBase64url } from "./format/bytes.js";
-import { boundValue, canonical, documentValue } from "./format/canonical.js";
+import { boundValue, documentValue } from "./format/bound.js";
+import { canonical } from "./format/canonical.js";
 import { commit } from "./format/commitment.js";
 import { sign, type Envelope } from "./format/envelope.js";
 import type { JsonObject } from "./format/json.js";

@@ -17,9 +17,11 @@ import type { Seen } from "./execution.js";
 import { base64 } from "./format/bytes.js";
 import { canonical } from "./format/canonical.js";
 import { envelopeDigest, type Envelope } from "./format/envelope.js";
-import { KeyError, type KeySet } from "./format/keys.js";
-import { Note, NoteError, type Checkpoint } from "./format/note.js";
-import { Refused, signedByLog, verifyReceipt, type Verified } from "./verify.js";
+import type { KeySet } from "./format/keys.js";
+import type { Checkpoint } from "./format/note.js";
+import { now } from "./format/now.js";
+import { refusalOf, signedCheckpoint } from "./verify/receipt.js";
+import { verifyReceipt, type Verified } from "./verify.js";
 import { Tiles, overHttp, type Fetch } from "./receipts/tiles.js";
 import { contradiction, type Alarm } from "./receipts/contradiction.js";
 
@@ -100,7 +102,7 @@ export class ReceiptStore {
   }
 
   async #newest(fetch: Fetch, expected: number): Promise<HeldNote> {
-    const read = async () => this.#read((await fetch("checkpoint")).toString("utf8"));
+    const read = async () => this.#read(Buffer.from(await fetch("checkpoint")).toString("utf8"));
     let newest = await read();
     for (const pause of PUBLISHED_WITHIN) {
       if (newest.checkpoint.size >= expected) break;
@@ -117,14 +119,9 @@ export class ReceiptStore {
 
   #read(text: string): HeldNote {
     try {
-      const note = Note.parse(text);
-      signedByLog(note, this.pinned);
-      const checkpoint = note.checkpoint();
-      if (checkpoint.origin !== this.pinned.origin) throw new Refused("BROKEN", `checkpoint of \`${checkpoint.origin}\``);
-      return { note: text, checkpoint };
+      return { note: text, checkpoint: now(signedCheckpoint(text, this.pinned)) };
     } catch (error) {
-      if (error instanceof NoteError || error instanceof KeyError) throw new Refused("BROKEN", error.message);
-      throw error;
+      throw refusalOf(error);
     }
   }
 

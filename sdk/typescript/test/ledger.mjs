@@ -1,9 +1,11 @@
 // A ledger of these tests: it signs decisions, gives them places, and serves its checkpoint and tiles.
 import { base64, base64url, digestOf } from "../dist/format/bytes.js";
-import { canonical, documentValue } from "../dist/format/canonical.js";
+import { documentValue } from "../dist/format/bound.js";
+import { canonical } from "../dist/format/canonical.js";
 import { commit, salt } from "../dist/format/commitment.js";
 import { envelopeDigest, sign } from "../dist/format/envelope.js";
-import { signCheckpoint } from "../dist/format/note.js";
+import { signCheckpoint } from "../dist/format/checkpoint.js";
+import { now } from "../dist/format/now.js";
 import { SigningKey } from "../dist/format/signer.js";
 import { inclusionPath, leafHash, nodeHash, rootOf } from "../dist/format/tree.js";
 import { ISSUER, PROJECT, jwk, keySet, nonce } from "./world.mjs";
@@ -36,8 +38,10 @@ export class Ledger {
   }
 
   get node() {
-    const node = (level, at) => (level === 0 ? this.leaves[at] : nodeHash(node(level - 1, at * 2), node(level - 1, at * 2 + 1)));
-    return node;
+    const { leaves } = this;
+    return function* node(level, at) {
+      return level === 0 ? leaves[at] : yield* nodeHash(yield* node(level - 1, at * 2), yield* node(level - 1, at * 2 + 1));
+    };
   }
 
   async append(payload = decision(), key = DECISION_KEY) {
@@ -47,14 +51,14 @@ export class Ledger {
       v: 1, project: PROJECT, seq: this.leaves.length, epoch: at.slice(0, 10), at, kind: "decision", body: envelopeDigest(statement), prev: this.prev,
     };
     this.prev = digestOf(canonical(entry));
-    this.leaves.push(leafHash(canonical(entry)));
-    const path = inclusionPath(entry.seq, this.leaves.length, this.node).map((hash) => `${base64(hash)}\n`).join("");
+    this.leaves.push(now(leafHash(canonical(entry))));
+    const path = now(inclusionPath(entry.seq, this.leaves.length, this.node)).map((hash) => `${base64(hash)}\n`).join("");
     const proof = `c2sp.org/tlog-proof@v1\nindex ${entry.seq}\n${path}\n${await this.checkpoint()}`;
     return { typ: "receipt/v1", statement, entry, proof };
   }
 
   checkpoint() {
-    const root = rootOf(this.leaves.length, this.node);
+    const root = now(rootOf(this.leaves.length, this.node));
     return signCheckpoint({ origin: ORIGIN, size: this.leaves.length, root }, this.log.publicKey, this.log);
   }
 
@@ -62,7 +66,7 @@ export class Ledger {
     if (path === "checkpoint") return Buffer.from(await this.checkpoint());
     const [, level, index, width] = /^tile\/(\d)\/(\d{3})(?:\.p\/(\d+))?$/.exec(path);
     const count = Number(width ?? 256);
-    return Buffer.concat(Array.from({ length: count }, (_, at) => this.node(Number(level) * 8, Number(index) * 256 + at)));
+    return Buffer.concat(Array.from({ length: count }, (_, at) => now(this.node(Number(level) * 8, Number(index) * 256 + at))));
   };
 }
 

@@ -11,7 +11,7 @@ import { StdioServerTransport as StdioOfTwo, serveStdio } from "@modelcontextpro
 import { z } from "zod";
 import { Guard, current, memoryStore } from "../dist/capability.js";
 import { fromBase64url } from "../dist/format/bytes.js";
-import { boundValue, documentValue } from "../dist/format/canonical.js";
+import { boundValue, documentValue } from "../dist/format/bound.js";
 import { commit } from "../dist/format/commitment.js";
 import { holdsUnder } from "../dist/format/envelope.js";
 import { guardedExpress } from "../dist/servers/express.js";

@@ -5,13 +5,18 @@ import { test } from "node:test";
 import { callHash } from "../dist/capability.js";
 import { readExecution } from "../dist/execution.js";
 import { base64, base64url, digestOf, fromBase64, hmacSha256 } from "../dist/format/bytes.js";
-import { canonical, documentValue } from "../dist/format/canonical.js";
+import { documentValue } from "../dist/format/bound.js";
+import { canonical } from "../dist/format/canonical.js";
 import { commit, disclosure, providerSeed, salt } from "../dist/format/commitment.js";
 import { envelopeDigest } from "../dist/format/envelope.js";
+import { Frontier } from "../dist/format/frontier.js";
 import { JsonError, parse } from "../dist/format/json.js";
 import { KeyError, KeySet, PublicKey } from "../dist/format/keys.js";
-import { NoteError, readCheckpoint, verifierKey } from "../dist/format/note.js";
+import { NoteError } from "../dist/format/note.js";
+import { readCheckpoint, verifierKey } from "../dist/format/checkpoint.js";
+import { now } from "../dist/format/now.js";
 import { ShapeError } from "../dist/format/shapes.js";
+import { hex } from "../dist/format/octets.js";
 import { SigningKey } from "../dist/format/signer.js";
 import { consistencyPath, inclusionPath, leafHash, nodeHash, rootOf, verifyConsistency, verifyInclusion } from "../dist/format/tree.js";
 import { Refused, entryHash, verifyReceipt } from "../dist/verify.js";
@@ -76,23 +81,33 @@ function chainCase({ statement, canonical_payload, digest, entry, canonical_entr
   assert.equal(entry.body, digest);
   assert.equal(canonical(entry), canonical_entry);
   assert.equal(entryHash(entry), entry_hash);
-  assert.equal(leafHash(canonical(entry)).toString("hex"), leaf_hash);
+  assert.equal(hex(now(leafHash(canonical(entry)))), leaf_hash);
 }
 
 function treeCase({ leaf_data, root, paths, consistency }) {
-  const leaves = leaf_data.map(leafHash);
-  const node = (level, at) => (level === 0 ? leaves[at] : nodeHash(node(level - 1, at * 2), node(level - 1, at * 2 + 1)));
+  const leaves = leaf_data.map((data) => now(leafHash(data)));
+  function* node(level, at) {
+    return level === 0 ? leaves[at] : yield* nodeHash(yield* node(level - 1, at * 2), yield* node(level - 1, at * 2 + 1));
+  }
   const size = leaves.length;
-  assert.equal(base64(rootOf(size, node)), root);
+  const other = now(leafHash("other"));
+  assert.equal(base64(now(rootOf(size, node))), root);
   paths.forEach((path, at) => {
-    assert.deepEqual(inclusionPath(at, size, node).map(base64), path);
-    assert.ok(verifyInclusion(leaves[at], at, size, path.map(fromBase64), fromBase64(root)));
-    assert.ok(!verifyInclusion(leaves[at], at, size, path.map(fromBase64), leaves[at]) || size === 1);
+    assert.deepEqual(now(inclusionPath(at, size, node)).map(base64), path);
+    assert.ok(now(verifyInclusion(leaves[at], at, size, path.map(fromBase64), fromBase64(root))));
+    assert.ok(!now(verifyInclusion(leaves[at], at, size, path.map(fromBase64), leaves[at])) || size === 1);
   });
+  function* grown(old, path, before) {
+    const edge = yield* Frontier.ofConsistency(old, size, path.map(fromBase64), before, fromBase64(root));
+    for (const leaf of leaves.slice(old)) yield* edge.grow(leaf);
+    return yield* edge.root();
+  }
   for (const [old, path] of Object.entries(consistency)) {
-    assert.deepEqual(consistencyPath(Number(old), size, node).map(base64), path);
-    assert.ok(verifyConsistency(Number(old), size, path.map(fromBase64), rootOf(Number(old), node), fromBase64(root)));
-    assert.ok(!verifyConsistency(Number(old), size, path.map(fromBase64), leafHash("other"), fromBase64(root)));
+    const before = now(rootOf(Number(old), node));
+    assert.deepEqual(now(consistencyPath(Number(old), size, node)).map(base64), path);
+    assert.ok(now(verifyConsistency(Number(old), size, path.map(fromBase64), before, fromBase64(root))));
+    assert.ok(!now(verifyConsistency(Number(old), size, path.map(fromBase64), other, fromBase64(root))));
+    assert.equal(base64(now(grown(Number(old), path, before))), root);
   }
 }
 

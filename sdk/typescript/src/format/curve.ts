@@ -4,6 +4,8 @@
  * OpenSSL, and so node:crypto, takes points of small order, under which signatures hold for messages that nobody signed. It
  * also takes second spellings, and bytes that are on no curve until they are used. All three are refused here.
  */
+import { hex } from "./octets.js";
+
 const P = 2n ** 255n - 19n;
 const D = (-121665n * power(121666n, P - 2n)) % P;
 // y of the points of order eight; with 0, 1 and -1 these are all that have small order.
@@ -19,8 +21,7 @@ export function isUsableKey(point: Uint8Array): boolean {
 }
 
 function yOf(point: Uint8Array): bigint {
-  const bytes = Buffer.from(point).reverse();
-  return BigInt(`0x${bytes.toString("hex") || "0"}`) % 2n ** 255n;
+  return BigInt(`0x${hex(Uint8Array.from(point).reverse()) || "0"}`) % 2n ** 255n;
 }
 
 /** Whether x² = (y² − 1) / (d·y² + 1) has a root (RFC 8032, section 5.1.3), by Euler's criterion. */

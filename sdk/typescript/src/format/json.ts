@@ -5,6 +5,8 @@
  * names the place: `$.items[2].price`. Not promised: that the text was canonical; `canonical` makes it so.
  * Format and cases: docs/formats/canonical-json.md, docs/vectors/canonical-json.
  */
+import { byteLength, textOf } from "./octets.js";
+
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type JsonObject = { [name: string]: Json };
 
@@ -32,8 +34,15 @@ export class JsonError extends Error {
 
 export function parse(text: Uint8Array | string, profile: Profile, limit?: number): Json {
   const most = limit ?? (profile === "strict" ? MAX_STRICT_BYTES : Number.POSITIVE_INFINITY);
-  if (Buffer.byteLength(text) > most) throw new JsonError("$", `larger than ${most} bytes`);
+  if (byteLength(text) > most) throw new JsonError("$", `larger than ${most} bytes`);
   return new Reader(typeof text === "string" ? text : utf8(text), profile).document();
+}
+
+/** The members of an object, each as the text that stands there: for what is hashed before it is read. */
+export function memberTexts(text: string): Map<string, string> {
+  const reader = new Reader(text, "foreign");
+  if (!isObject(reader.document())) throw new JsonError("$", "not an object");
+  return reader.texts;
 }
 
 export function isObject(value: unknown): value is JsonObject {
@@ -46,18 +55,18 @@ export function step(name: string): string {
 }
 
 function utf8(bytes: Uint8Array): string {
-  try {
-    // A byte order mark stays, and is then no JSON.
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new JsonError("$", "not UTF-8");
-  }
+  // A byte order mark stays, and is then no JSON.
+  const text = textOf(bytes);
+  if (text === null) throw new JsonError("$", "not UTF-8");
+  return text;
 }
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
 const WORDS: [string, Json][] = [["true", true], ["false", false], ["null", null]];
 
 class Reader {
+  /** The members of the outermost object, as they stand in the text. */
+  readonly texts = new Map<string, string>();
   private at = 0;
   private readonly path: string[] = [];
 
@@ -122,7 +131,9 @@ class Reader {
     this.space();
     if (!this.take(":")) throw this.refusal("not JSON (expected `:`)");
     this.space();
+    const start = this.at;
     const value = this.value(depth);
+    if (depth === 1) this.texts.set(name, this.text.slice(start, this.at));
     // Plain assignment to `__proto__` would set a prototype instead of a member.
     Object.defineProperty(members, name, { value, enumerable: true, writable: true, configurable: true });
     this.path.pop();

@@ -1,76 +1,59 @@
 /**
- * Public keys, and the set of them that a reader pinned.
- *
- * Promised: a key in a set is what it says it is, or the whole set pins nothing. A key counts for one purpose alone.
- * Not promised: that the set came from whom you think. Fetch it once over HTTPS, keep it, and name it.
- * Format and cases: docs/formats/envelope.md, docs/vectors/key-sets.
+ * Public keys and pinned sets of them, with Node's own functions. What a set must be is said in ../verify/pins.
  */
-import { createPublicKey, verify as holds, type KeyObject } from "node:crypto";
-import { base64url, fromBase64url, sha256 } from "./bytes.js";
-import { canonical } from "./canonical.js";
-import { isSmallOrder, isUsableKey } from "./curve.js";
-import { isObject, parse, type Json } from "./json.js";
-import { matches } from "./shapes.js";
+import { now } from "./now.js";
+import { signatureHolds } from "./note.js";
+import { pinOf, rawKey, readPins, thumbprintOf, type Pin, type Pins, type Purpose, type RawKey } from "../verify/pins.js";
 
-export type Purpose = "decision" | "capability" | "ledger" | "log" | "tick" | "witness" | "execution";
+export { KeyError, type Purpose } from "../verify/pins.js";
 
-export class KeyError extends Error {
-  override name = "KeyError";
-}
+export class PublicKey implements RawKey {
+  readonly bytes: Buffer;
 
-export class PublicKey {
-  readonly #object: KeyObject;
-
-  private constructor(readonly bytes: Buffer) {
-    this.#object = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: this.x }, format: "jwk" });
+  private constructor(key: RawKey) {
+    this.bytes = Buffer.from(key.bytes);
   }
 
   /** From `x` of a JWK. */
   static parse(x: string): PublicKey {
-    const bytes = fromBase64url(x);
-    if (!bytes || !isUsableKey(bytes)) throw new KeyError(`\`${x}\` is no usable Ed25519 key`);
-    return new PublicKey(bytes);
+    return new PublicKey(rawKey(x));
+  }
+
+  /** A key of a set that was read. */
+  static of(pin: Pin): PublicKey {
+    return new PublicKey(pin.key);
   }
 
   get x(): string {
-    return base64url(this.bytes);
+    return this.bytes.toString("base64url");
   }
 
   /** RFC 7638: the identity of a key. A `kid` is only somebody's word for it. */
   get thumbprint(): string {
-    return base64url(sha256(canonical({ crv: "Ed25519", kty: "OKP", x: this.x })));
+    return now(thumbprintOf(this.x));
   }
 
   verify(message: Uint8Array | string, signature: Uint8Array): boolean {
-    if (signature.length !== 64 || isSmallOrder(signature.subarray(0, 32))) return false;
-    return holds(null, Buffer.from(message as string), this.#object, signature);
+    return now(signatureHolds(this.bytes, message, signature));
   }
 }
 
-export interface PinnedKey {
-  readonly kid: string;
+export interface PinnedKey extends Pin {
   readonly purpose: Purpose;
   readonly key: PublicKey;
-  /** Times of the entries that introduced and retired it. */
-  readonly from: string | null;
-  readonly until: string | null;
 }
 
-export class KeySet {
+export class KeySet implements Pins {
   private constructor(
     /** `https://<host>/p/<slot>-<public id>` */
     readonly issuer: string,
     readonly keys: readonly PinnedKey[],
   ) {}
 
-  /** Reads a JWKS that you decided to trust. */
+  /** Reads a JWKS that you decided to trust. Throws `KeyError` or `JsonError`. */
   static parse(text: Uint8Array | string): KeySet {
-    const set = parse(text, "foreign");
-    if (!isObject(set) || !Array.isArray(set.keys)) throw new KeyError("key set does not read as {iss, keys}");
-    if (typeof set.iss !== "string" || !matches("issuer", set.iss)) throw new KeyError("key set names no issuer");
-    const keys = set.keys.map(pinned);
-    if (new Set(keys.map((key) => key.kid)).size < keys.length) throw new KeyError("a key stands twice");
-    return new KeySet(set.iss, keys);
+    const { issuer, keys } = now(readPins(text));
+    return new KeySet(issuer, keys.map((pin) => ({ ...pin, key: PublicKey.of(pin) })));
   }
 
   /** The issuer without its scheme: the name of its log. */
@@ -79,19 +62,6 @@ export class KeySet {
   }
 
   byKid(kid: string): PinnedKey | null {
-    return this.keys.find((key) => key.kid === kid) ?? null;
+    return pinOf(this, kid) as PinnedKey | null;
   }
-}
-
-function pinned(jwk: Json): PinnedKey {
-  if (!isObject(jwk)) throw new KeyError("a key is no object");
-  const { kty, crv, x, kid, purpose, from = null, until = null } = jwk;
-  if (kty !== "OKP" || crv !== "Ed25519") throw new KeyError("a key is not of kty OKP and crv Ed25519");
-  if (typeof x !== "string" || typeof kid !== "string") throw new KeyError("a key lacks x or kid");
-  if (typeof purpose !== "string" || !matches("purpose", purpose)) throw new KeyError("a key has no purpose that we know");
-  const isTime = (time: Json) => time === null || (typeof time === "string" && matches("time", time));
-  if (!isTime(from) || !isTime(until)) throw new KeyError("a key's time is none");
-  const key = PublicKey.parse(x);
-  if (key.thumbprint !== kid) throw new KeyError(`key \`${kid}\` has another thumbprint than its kid`);
-  return { kid, purpose: purpose as Purpose, key, from: from as string | null, until: until as string | null };
 }

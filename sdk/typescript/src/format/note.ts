@@ -1,13 +1,13 @@
 /**
- * Signed notes, checkpoints and tlog-proofs (C2SP).
+ * Signed notes, checkpoints and tlog-proofs (C2SP), read and not yet believed.
  *
- * Promised: a checkpoint that `read` returns is signed under its origin by the key that was asked for; lines of other keys are
- * ignored, a failing line of this key spoils the note. Not promised: that everybody was shown the same.
+ * Promised: `Note.signature` says what a key's lines in a note are worth; lines of other keys are ignored, a failing line of this key
+ * spoils the note. Not promised: that everybody was shown the same.
  * Format and cases: docs/formats/checkpoint.md, docs/vectors/checkpoints.
  */
-import { base64, fromBase64, sha256 } from "./bytes.js";
-import type { PublicKey } from "./keys.js";
-import type { Signer } from "./signer.js";
+import { isSmallOrder } from "./curve.js";
+import { byteLength, ofBase64, same, type Octets } from "./octets.js";
+import { equationHolds, sha256, type Work } from "./work.js";
 
 const ED25519 = "\x01";
 const MAX_NOTE = 64 * 1024;
@@ -17,20 +17,21 @@ const LINE = /^\u2014 ([^\0-\x20+\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u
 export interface Checkpoint {
   origin: string;
   size: number;
-  root: Buffer;
+  root: Octets;
 }
 
 export class NoteError extends Error {
   override name = "NoteError";
 }
 
-export function keyId(name: string, key: Uint8Array): Buffer {
-  return sha256(name, "\n", ED25519, key).subarray(0, 4);
+export function* keyId(name: string, key: Uint8Array): Work<Octets> {
+  return (yield* sha256(name, "\n", ED25519, key)).slice(0, 4);
 }
 
-/** `<name>+<8 hex key id>+<base64(0x01 ‖ key)>` */
-export function verifierKey(name: string, key: PublicKey): string {
-  return `${name}+${keyId(name, key.bytes).toString("hex")}+${base64(Buffer.concat([Buffer.from(ED25519), key.bytes]))}`;
+/** Strictly: neither a short signature nor a nonce of small order. The key was looked at when it was pinned. */
+export function* signatureHolds(key: Uint8Array, message: Uint8Array | string, signature: Uint8Array): Work<boolean> {
+  if (signature.length !== 64 || isSmallOrder(signature.subarray(0, 32))) return false;
+  return yield* equationHolds(key, message, signature);
 }
 
 export type Signature = "holds" | "fails" | "absent";
@@ -39,11 +40,11 @@ export class Note {
   private constructor(
     /** What is signed, its last newline included. */
     readonly text: string,
-    private readonly lines: { name: string; id: Buffer; signature: Buffer }[],
+    private readonly lines: { name: string; id: Octets; signature: Octets }[],
   ) {}
 
   static parse(note: string): Note {
-    if (Buffer.byteLength(note) > MAX_NOTE) throw new NoteError("note is larger than 64 KiB");
+    if (byteLength(note) > MAX_NOTE) throw new NoteError("note is larger than 64 KiB");
     if (/[\0-\x09\x0b-\x1f]/.test(note)) throw new NoteError("note has a control character");
     const split = note.lastIndexOf("\n\n");
     if (split < 0 || !note.endsWith("\n") || split + 2 >= note.length) throw new NoteError("note is not signed");
@@ -51,17 +52,20 @@ export class Note {
     return new Note(note.slice(0, split + 1), lines);
   }
 
-  signature(name: string, key: PublicKey): Signature {
-    const id = keyId(name, key.bytes);
-    const ours = this.lines.filter((line) => line.name === name && line.id.equals(id));
-    if (ours.length === 0) return "absent";
-    return ours.every((line) => key.verify(this.text, line.signature)) ? "holds" : "fails";
+  /** What the lines under this name and key say. `key` is the 32 bytes of a public key. */
+  *signature(name: string, key: Uint8Array): Work<Signature> {
+    const id = yield* keyId(name, key);
+    const ours = this.lines.filter((line) => line.name === name && same(line.id, id));
+    for (const line of ours) {
+      if (!(yield* signatureHolds(key, this.text, line.signature))) return "fails";
+    }
+    return ours.length === 0 ? "absent" : "holds";
   }
 
   /** Reads the body as a checkpoint, believing nothing. */
   checkpoint(): Checkpoint {
     const [origin, size, root, ...more] = this.text.slice(0, -1).split("\n");
-    const hash = root === undefined ? null : fromBase64(root);
+    const hash = root === undefined ? null : ofBase64(root);
     const isNumber = size !== undefined && /^(0|[1-9][0-9]{0,15})$/.test(size) && Number.isSafeInteger(Number(size));
     if (!origin || !isNumber || hash?.length !== 32 || more.includes("")) {
       throw new NoteError("checkpoint does not read as origin, size, root");
@@ -70,24 +74,9 @@ export class Note {
   }
 }
 
-/** The checkpoint of a note that this key signed. */
-export function readCheckpoint(note: string, key: PublicKey): Checkpoint {
-  const parsed = Note.parse(note);
-  const checkpoint = parsed.checkpoint();
-  if (parsed.signature(checkpoint.origin, key) !== "holds") throw new NoteError("checkpoint is not signed by this key");
-  return checkpoint;
-}
-
-/** A signed checkpoint; for logs in tests, and for whoever runs one. */
-export async function signCheckpoint(checkpoint: Checkpoint, key: PublicKey, signer: Signer): Promise<string> {
-  const text = `${checkpoint.origin}\n${checkpoint.size}\n${base64(checkpoint.root)}\n`;
-  const line = Buffer.concat([keyId(checkpoint.origin, key.bytes), await signer.sign(Buffer.from(text))]);
-  return `${text}\n\u2014 ${checkpoint.origin} ${base64(line)}\n`;
-}
-
 export interface LogProof {
   index: number;
-  path: Buffer[];
+  path: Octets[];
   /** The signed note, as it was written. */
   checkpoint: string;
 }
@@ -101,14 +90,14 @@ export function parseLogProof(text: string): LogProof {
   // An `extra` line is allowed, unauthenticated, and of no use to us.
   if (lines[0]?.startsWith("extra ")) lines.shift();
   const index = /^index (0|[1-9][0-9]{0,15})$/.exec(lines.shift() ?? "")?.[1];
-  const path = lines.map(fromBase64);
+  const path = lines.map(ofBase64);
   if (index === undefined || path.some((hash) => hash?.length !== 32)) throw malformed;
-  return { index: Number(index), path: path as Buffer[], checkpoint: text.slice(split + 2) };
+  return { index: Number(index), path: path as Octets[], checkpoint: text.slice(split + 2) };
 }
 
-function signatureLine(line: string): { name: string; id: Buffer; signature: Buffer } {
+function signatureLine(line: string): { name: string; id: Octets; signature: Octets } {
   const [, name, blob] = LINE.exec(line) ?? [];
-  const bytes = blob === undefined ? null : fromBase64(blob);
+  const bytes = blob === undefined ? null : ofBase64(blob);
   if (!name || !bytes || bytes.length < 5) throw new NoteError("a signature line of the note is malformed");
-  return { name, id: bytes.subarray(0, 4), signature: bytes.subarray(4) };
+  return { name, id: bytes.subarray(0, 4) as Octets, signature: bytes.subarray(4) as Octets };
 }

@@ -5,8 +5,8 @@
  * object with exactly these members, `name?` may be null, {"*": x} has any names, [x] is a list of x; other texts name a
  * pattern or are one, and a pattern matches the whole string.
  */
-import { readFileSync } from "node:fs";
 import { isObject, step, type Json } from "./json.js";
+import { PUBLISHED } from "./published.js";
 
 export type Shape = string | [Shape] | { [name: string]: Shape };
 
@@ -29,7 +29,7 @@ interface Formats {
 
 export type WrappedForm = "execution-native" | "vendor-wire";
 
-const FORMATS = JSON.parse(readFileSync(new URL("../../formats/statements.json", import.meta.url), "utf8")) as Formats;
+const FORMATS = PUBLISHED as Formats;
 const COMPILED = new Map<string, RegExp>();
 
 export const RECEIPT = FORMATS.receipt;

@@ -1,7 +1,6 @@
 /** Whether a log still begins with what somebody holds of it. */
-import { sameBytes } from "../format/bytes.js";
-import { canonical } from "../format/canonical.js";
-import { consistencyPath, inclusionPath, leafHash, rootOf, verifyConsistency, verifyInclusion } from "../format/tree.js";
+import { now } from "../format/now.js";
+import { isContinuation, isLeaf } from "../verify/continuation.js";
 import type { HeldNote } from "../receipts.js";
 import type { Verified } from "../verify.js";
 import type { Tiles } from "./tiles.js";
@@ -23,18 +22,13 @@ export async function contradiction(held: HeldNote | null, newest: HeldNote, rec
   if (held) {
     const [old, oldRoot] = [held.checkpoint.size, held.checkpoint.root];
     if (size < old) return alarm("shrank", [held.note, newest.note]);
-    const holds = await tiles.with((node) => {
-      // A tree that its own tiles do not add up to proves nothing either way, and is a contradiction of its own.
-      const isWhole = sameBytes(rootOf(size, node), root);
-      return isWhole && verifyConsistency(old, size, consistencyPath(old, size, node), oldRoot, root);
-    });
+    const holds = await tiles.with((node) => now(isContinuation({ size: old, root: oldRoot }, { size, root }, node)));
     if (!holds) return alarm("forked", [held.note, newest.note]);
   }
   let count = 0;
   for (const { entry, checkpoint } of receipts) {
     if (entry.seq >= size) return alarm("shrank", [checkpoint.note, newest.note], entry.seq);
-    const leaf = leafHash(canonical(entry));
-    const holds = await tiles.with((node) => verifyInclusion(leaf, entry.seq, size, inclusionPath(entry.seq, size, node), root));
+    const holds = await tiles.with((node) => now(isLeaf(entry, { size, root }, node)));
     if (!holds) return alarm("missing", [checkpoint.note, newest.note], entry.seq);
     count += 1;
   }

@@ -1,6 +1,6 @@
 /** One JSON-RPC message at the door, and its answer on the way out. */
 import { Admitted, CapabilityRefusal, EXECUTION, REFUSED, type Guard } from "../capability.js";
-import { boundValue } from "../format/canonical.js";
+import { boundValue } from "../format/bound.js";
 import { isObject } from "../format/json.js";
 
 export type Id = string | number;

@@ -1,5 +1,5 @@
 /** The client of the verdict API. */
-import { documentValue } from "../format/canonical.js";
+import { documentValue } from "../format/bound.js";
 import type { JsonObject } from "../format/json.js";
 import { sixFieldStatement, type Outcome, type SignedSixFields, type Signer } from "../execution.js";
 import type { KeySet } from "../verify.js";

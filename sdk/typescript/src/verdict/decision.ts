@@ -4,7 +4,7 @@
  * The plain members of the answer are for people and for other clients. Here the receipt in it decides: it verifies under the
  * pinned keys, and then every plain member must agree with it.
  */
-import { documentValue } from "../format/canonical.js";
+import { documentValue } from "../format/bound.js";
 import { commitment } from "../format/commitment.js";
 import { isObject, type Json, type JsonObject } from "../format/json.js";
 import { decisionId } from "../execution.js";
