@@ -19,16 +19,21 @@ import { ShapeError } from "../dist/format/shapes.js";
 import { hex } from "../dist/format/octets.js";
 import { SigningKey } from "../dist/format/signer.js";
 import { consistencyPath, inclusionPath, leafHash, nodeHash, rootOf, verifyConsistency, verifyInclusion } from "../dist/format/tree.js";
+import { later } from "../dist/format/later.js";
+import { checkPackage } from "../dist/verify/package.js";
+import { checkReceipt } from "../dist/verify/receipt.js";
+import { reconciliationCase } from "./situations.mjs";
 import { Refused, entryHash, verifyReceipt } from "../dist/verify.js";
 
 const VECTORS = new URL("../../../docs/vectors/", import.meta.url);
 const OURS = readFileSync(new URL("jwks.json", VECTORS));
-// Rules are evaluated by the gateway, halves are matched by the ledger, whole packages are read by the program.
-const ELSEWHERE = ["make", "packages", "policy", "reconciliation"];
+// Rules are evaluated by the gateway.
+const ELSEWHERE = ["make", "policy"];
 
 const RUNNERS = {
   "canonical-json": canonicalCase, commitments: commitmentCase, capability: capabilityCase, chain: chainCase, trees: treeCase,
   checkpoints: checkpointCase, executions: executionCase, "key-sets": keySetCase, receipts: receiptCase, "malformed-receipts": receiptCase,
+  packages: packageCase, reconciliation: reconciliationCase,
 };
 
 function refusal(kind, work) {
@@ -135,12 +140,27 @@ function keySetCase({ jwks, accepted }) {
   assert.ok(error === null || error instanceof KeyError || error instanceof JsonError, String(error));
 }
 
-function receiptCase({ receipt, receipt_base64, jwks, answer }) {
+async function receiptCase({ receipt, receipt_base64, jwks, answer }) {
   const raw = receipt_base64 === undefined ? JSON.stringify(receipt) : Buffer.from(receipt_base64, "base64");
   const pinned = KeySet.parse(jwks === undefined ? OURS : JSON.stringify(jwks));
   const error = refusal(Refused, () => verifyReceipt(raw, pinned));
   assert.equal(error?.answer ?? "VERIFIED", answer ?? "VERIFIED");
   assert.equal(error?.exitCode ?? 0, { VERIFIED: 0, BROKEN: 40, UNPINNED: 50 }[answer ?? "VERIFIED"]);
+  // A page has no functions that answer at once, and must come to the same.
+  const inAPage = await later(checkReceipt(raw, pinned)).then(() => undefined, (refused) => refused);
+  assert.deepEqual([inAPage?.answer, inAPage?.message], [error?.answer, error?.message]);
+}
+
+async function packageCase({ jwks, registry, since, files, answer, exit }) {
+  const bytes = ([name, { text, base64: raw }]) => [name, raw === undefined ? Buffer.from(text) : Buffer.from(raw, "base64")];
+  const unpacked = new Map(Object.entries(files).map(bytes));
+  const trust = {
+    pins: KeySet.parse(JSON.stringify(jwks)), since,
+    registry: (_, provider) => registry[provider] && { signs: registry[provider].signs, within: registry[provider].sign_within * 1000 },
+  };
+  const report = now(checkPackage(unpacked, trust));
+  assert.deepEqual([report.verdict.answer, report.exitCode], [answer, exit], report.verdict.why);
+  assert.deepEqual(await later(checkPackage(unpacked, trust)), report);
 }
 
 test("every folder of cases is known", () => {

@@ -34,6 +34,9 @@ const COMPILED = new Map<string, RegExp>();
 
 export const RECEIPT = FORMATS.receipt;
 export const WRAPPED = FORMATS.wrapped;
+/** Every kind that an entry can have. */
+export const ENTRY_KINDS: ReadonlySet<string> = new Set(Object.values(FORMATS.kinds).flatMap(({ entry }) => Object.values(entry)));
+const CODES = FORMATS.patterns.code!.split("|");
 
 export class ShapeError extends Error {
   override name = "ShapeError";
@@ -53,6 +56,11 @@ export function matches(pattern: string, text: string): boolean {
     COMPILED.set(pattern, compiled);
   }
   return compiled.test(text) && (pattern !== "time" || isTime(text));
+}
+
+/** Where a code of a finding stands in the published list: findings about one entry are named in this order. */
+export function codeOrder(code: string): number {
+  return CODES.indexOf(code);
 }
 
 /** Throws, naming the place, unless the value is of this shape. */

@@ -1,0 +1,84 @@
+/** What decides at a place in the chain, as the entries before it make it: control, floor, generation, documents. */
+import type { JsonObject } from "../format/json.js";
+import { isClearedDecision } from "./matter.js";
+import { Fault } from "./report.js";
+
+interface Numbers {
+  control: number;
+  floor: number;
+  gen: number;
+}
+
+export class Control {
+  private now: Numbers = { control: 0, floor: 0, gen: 0 };
+  private isKilled = false;
+  private hasRegistry = false;
+  private hasRules = false;
+  /** The bundle in force from a control number on, ascending. What no decision may name any more is dropped. */
+  private bundles: { from: number; policy: string }[] = [];
+
+  /** Takes over what a statement changes; throws a `Fault` if it does not follow from those before. */
+  follow(said: JsonObject): void {
+    const numbers = said as unknown as Numbers;
+    switch (said.typ) {
+      case "key/v1":
+        return this.step(numbers, "stays or follows", this.now.gen);
+      case "registry/v1":
+      case "rules/v1":
+        return this.publish(said, numbers);
+      case "kill/v1":
+        this.step(numbers, "follows", this.now.gen + 1);
+        this.isKilled = true;
+        return;
+      case "coverage/v1":
+        return this.unmoved(numbers);
+      case "decision/v1":
+        return isClearedDecision(said) ? this.gate(said) : undefined;
+      default:
+        // The other kinds change nothing that decides.
+    }
+  }
+
+  private publish(said: JsonObject, numbers: Numbers): void {
+    const isRegistry = said.typ === "registry/v1";
+    // The first registry takes nothing away; later ones may.
+    this.step(numbers, isRegistry && this.hasRegistry ? "follows" : "stays or follows", this.now.gen);
+    if (isRegistry) this.hasRegistry = true;
+    else this.hasRules = true;
+    if (this.hasRegistry && this.hasRules) this.bundles.push({ from: this.now.control, policy: String(said.policy) });
+  }
+
+  /** What changes nothing that decides carries the numbers in force. */
+  private unmoved({ control, floor, gen }: Numbers): void {
+    const { now } = this;
+    if (control !== now.control || floor !== now.floor || gen !== now.gen) throw this.differs({ control, floor, gen }, now);
+  }
+
+  private step(said: Numbers, floor: "follows" | "stays or follows", gen: number): void {
+    const control = this.now.control + 1;
+    const holds = said.floor === control || (floor === "stays or follows" && said.floor === this.now.floor);
+    if (said.control !== control || said.gen !== gen || !holds) throw this.differs(said, { control, floor: this.now.floor, gen });
+    this.now = { control, floor: said.floor, gen };
+    const inForce = this.bundles.findLast(({ from }) => from <= said.floor)?.from ?? 0;
+    this.bundles = this.bundles.filter(({ from }) => from >= inForce);
+  }
+
+  /** A call that may go out was judged by what was in force. */
+  private gate(decision: JsonObject): void {
+    const { control, gen, policy } = decision as unknown as Numbers & { policy: string };
+    const bundle = this.bundles.findLast(({ from }) => from <= control);
+    const why = this.isKilled ? "while the project is killed"
+      : gen !== this.now.gen ? "under another kill generation"
+      : control > this.now.control ? "under a control number that was not reached"
+      : control < this.now.floor ? "under what was no longer in force"
+      : !bundle ? "before registry and rules were published"
+      : bundle.policy !== policy ? "under another policy than was in force"
+      : null;
+    if (why !== null) throw new Fault(`lets a call go out ${why}`);
+  }
+
+  private differs(said: Numbers, follows: Numbers): Fault {
+    const text = ({ control, floor, gen }: Numbers) => `control ${control}, floor ${floor}, gen ${gen}`;
+    return new Fault(`says ${text(said)}; the rest of the record gives ${text(follows)}`);
+  }
+}
