@@ -31,6 +31,7 @@ export class Control {
         this.isKilled = true;
         return;
       case "coverage/v1":
+      case "settings/v1":
         return this.unmoved(numbers);
       case "decision/v1":
         return isClearedDecision(said) ? this.gate(said) : undefined;

@@ -11,12 +11,19 @@ import type { Entry } from "./statement.js";
 export class Graves {
   /** Days of the absent bodies that each claimed tombstone has to cover. */
   private readonly days = new Map<number, Set<string>>();
+  /** Claims that begin further on, the next one last. */
+  private readonly ahead: Tombstone[];
+  private open: Tombstone[] = [];
 
-  constructor(private readonly claims: readonly Tombstone[]) {}
+  constructor(private readonly claims: readonly Tombstone[]) {
+    this.ahead = claims.filter(({ seq, last }) => seq > last).toSorted((one, other) => other.first - one.first);
+  }
 
-  /** Whether a tombstone is claimed for the absent body of this entry. */
+  /** Whether a tombstone is claimed for the absent body of this entry. Asked by growing seq: one walk over the claims. */
   covers({ seq, epoch }: Entry): boolean {
-    const claim = this.claims.find(({ first, last, seq: at }) => first <= seq && seq <= last && at > seq);
+    while (this.ahead.length > 0 && this.ahead.at(-1)!.first <= seq) this.open.push(this.ahead.pop()!);
+    this.open = this.open.filter(({ last }) => last >= seq);
+    const [claim] = this.open;
     if (!claim) return false;
     const days = this.days.get(claim.seq) ?? new Set<string>();
     this.days.set(claim.seq, days.add(epoch));
