@@ -6,6 +6,7 @@
 mod class;
 mod decision;
 mod execution;
+mod key_source;
 mod ledger;
 mod matching;
 mod observation;
@@ -24,6 +25,7 @@ pub use decision::{
     Shape, ShapeField, Verdict,
 };
 pub use execution::{ErrorCode, Execution, Outcome, SeenCheckpoint};
+pub use key_source::{KeySource, PublicUrl};
 pub use ledger::{
     Authorization, Counts, Epoch, Incident, KeyEvent, KeyStatement, Kill, PublicJwk, Published,
     PublishedType, possession_message,

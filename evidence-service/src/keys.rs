@@ -5,6 +5,7 @@
 //! Not promised: that the copy of gateway keys in our JWKS is anybody's authority; the gateway publishes its own.
 
 pub(crate) mod change;
+pub mod offer;
 pub(crate) mod store;
 
 use counterfoil_core::issuer::Issuer;

@@ -13,6 +13,7 @@ mod database;
 mod directory;
 mod keys;
 mod projects;
+mod providers;
 mod publish;
 mod settings;
 
@@ -29,11 +30,14 @@ use counterfoil_jwks::{Holder, KekError, KekSource, Store, StoreError};
 use crate::clock::NoChance;
 use crate::config::Config;
 use crate::database::{Database, DatabaseError};
+use crate::egress::EgressError;
+use crate::keys::offer::OfferError;
 use crate::ledger::{AppendError, HeadsFileError, Keys, Ledger, Project};
 
 pub use credentials::{ApiKey, IssuedToken};
 pub use database::{DEFAULT_DATABASE, migrate, prepare_database};
 pub use projects::{DisclosureJwk, NewProject};
+pub use providers::{ImportedKey, ProviderKeyState};
 pub use publish::{Attested, Publication};
 
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +62,10 @@ pub enum SetupError {
     NotOpaque,
     #[error("{}", .0.join("; "))]
     Lint(Vec<String>),
+    #[error(transparent)]
+    Offer(#[from] OfferError),
+    #[error(transparent)]
+    Egress(#[from] EgressError),
     #[error("`{0}` is not a P-256 public JWK with kty, crv, x and y")]
     NotADisclosureKey(String),
 }

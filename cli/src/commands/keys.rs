@@ -1,4 +1,6 @@
-//! `counterfoil keys`: list, make, rotate and revoke.
+//! `counterfoil keys`: list, make, rotate and revoke; keys of providers.
+
+mod provider;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -45,6 +47,9 @@ pub enum Command {
         #[arg(value_parser = rotatable)]
         purpose: Purpose,
     },
+    /// Import, list, delete and revoke keys that providers sign their statements with
+    #[command(subcommand)]
+    Provider(provider::Command),
     /// Revoke an API key (key_…) or a signing key (its thumbprint), from now on
     Revoke {
         #[command(flatten)]
@@ -72,6 +77,7 @@ pub async fn run(command: Command) -> anyhow::Result<()> {
             new(&Folder::open(&place.dir)?, agent, principal.as_deref()).await
         }
         Command::Rotate { place, purpose } => rotate(&Folder::open(&place.dir)?, purpose).await,
+        Command::Provider(command) => provider::run(command).await,
         Command::Revoke { place, key, compromised_since } => {
             revoke(&Folder::open(&place.dir)?, &key, compromised_since).await
         }

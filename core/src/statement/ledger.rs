@@ -3,6 +3,7 @@
 //! What an operator does is attested on behalf of a pseudonym (`behalf`), with a passkey's `authorization` or null.
 
 use super::class::vocabulary;
+use super::key_source::{KeySource, present};
 use super::{EpochType, IncidentType, KeyType, KillType, nullable};
 use crate::digest::Digest;
 use crate::entry::Kind;
@@ -77,9 +78,12 @@ pub struct KeyStatement {
     pub replaces: Option<Thumbprint>,
     #[serde(deserialize_with = "nullable")]
     pub compromised_since: Option<Timestamp>,
-    /// The key's own signature over [`possession_message`]; null where a key leaves.
+    /// The key's own signature over [`possession_message`]; null where a key leaves, and where a provider's key comes.
     #[serde(deserialize_with = "nullable")]
     pub possession: Option<SignatureBytes>,
+    /// Where a provider's key was fetched; absent, not null, where none was.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub source: Option<KeySource>,
 }
 
 /// What a new key signs to show that its secret half is there: `counterfoil/possession/v1`, project and thumbprint, a

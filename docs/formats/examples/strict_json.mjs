@@ -64,7 +64,8 @@ export function fits(value, shape, path) {
   } else if (isObject(shape)) {
     need(isObject(value), `${path} is not an object`);
     const wanted = shape["*"] ? Object.keys(value).map((name) => [name, false, shape["*"]])
-      : Object.entries(shape).map(([name, inner]) => [name.replace("?", ""), name.endsWith("?"), inner]);
+      : Object.entries(shape).filter(([name]) => !name.endsWith("~") || Object.hasOwn(value, name.slice(0, -1)))
+        .map(([name, inner]) => [name.replace(/[?~]$/, ""), name.endsWith("?"), inner]);
     const complete = wanted.length === Object.keys(value).length && wanted.every(([name]) => Object.hasOwn(value, name));
     need(complete, `${path} lacks a member or has one too many`);
     for (const [name, nullable, inner] of wanted)

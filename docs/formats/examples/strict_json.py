@@ -62,11 +62,12 @@ def fits(value, shape, path):
     if isinstance(shape, dict):
         need(isinstance(value, dict), f"{path} is not an object")
         shape = {name: shape["*"] for name in value} if "*" in shape else shape
-        need(set(value) == {name.rstrip("?") for name in shape}, f"{path} lacks a member or has one too many")
+        shape = {name: inner for name, inner in shape.items() if not name.endswith("~") or name[:-1] in value}
+        need(set(value) == {name.rstrip("?~") for name in shape}, f"{path} lacks a member or has one too many")
         for name, inner in shape.items():
-            member = value[name.rstrip("?")]
+            member = value[name.rstrip("?~")]
             if member is not None or not name.endswith("?"):
-                fits(member, inner, f"{path}.{name.rstrip('?')}")
+                fits(member, inner, f"{path}.{name.rstrip('?~')}")
     elif isinstance(shape, list):
         need(isinstance(value, list), f"{path} is not a list")
         for inner in value:

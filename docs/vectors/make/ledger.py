@@ -19,6 +19,17 @@ def key():
                      possession=url64(new.sign(text.encode())))
 
 
+def provider_key(**source):
+    """As it is imported from a key set: its owner shows possession by its first statement."""
+    new = KEYS["execution"]
+    return statement("key/v1", **CHANGE, event="introduced", purpose="execution", provider="notes",
+                     key={"kty": "OKP", "crv": "Ed25519", "x": new.x}, thumbprint=new.kid, replaces=None, compromised_since=None,
+                     possession=None, **source)
+
+
+SOURCE = {"url": "https://keys.notes.example/jwks.json", "host": "keys.notes.example", "at": AT, "digest": digest(b"the key set")}
+
+
 def published(typ):
     return statement(typ, **CHANGE, document=digest(b"the text"), policy=digest(b"the bundle"), reason="first rules",
                      expires_at="2026-12-30T00:00:00.000Z")
@@ -42,7 +53,10 @@ STATEMENTS = [
 
 def good():
     name = lambda payload: payload["typ"].split("/")[0]
-    return {name(p): (f"{p['typ']}, signed by the ledger key", alone(signed(p, KEYS["ledger"]))) for p in STATEMENTS}
+    cases = {name(p): (f"{p['typ']}, signed by the ledger key", alone(signed(p, KEYS["ledger"]))) for p in STATEMENTS}
+    imported = {"key_pasted": ("a provider's key that somebody pasted", provider_key()),
+                "key_fetched": ("a provider's key out of a key set that was fetched", provider_key(source=SOURCE))}
+    return cases | {name: (about, alone(signed(p, KEYS["ledger"]))) for name, (about, p) in imported.items()}
 
 
 def malformed():
@@ -52,4 +66,10 @@ def malformed():
         short = {name: value for name, value in payload.items() if name != last}
         typ = payload["typ"]
         cases[f"{typ.split('/')[0]}_without_{last}"] = (f"a member of {typ} is absent", alone(signed(short, KEYS["ledger"])))
+    sources = {"key_source_null": ("a key that was not fetched has no source, and null is not none", None),
+               "key_source_without_digest": ("a source says what came", {k: v for k, v in SOURCE.items() if k != "digest"}),
+               "key_source_with_a_query": ("what is public for ever has no room for a secret",
+                                           SOURCE | {"url": SOURCE["url"] + "?token=1"})}
+    for name, (why, source) in sources.items():
+        cases[name] = (why, alone(signed(provider_key(source=source), KEYS["ledger"])))
     return cases

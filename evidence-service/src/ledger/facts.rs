@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use counterfoil_core::digest::Digest;
 use counterfoil_core::entry::Entry;
-use counterfoil_core::id::{AgentId, KeyId};
+use counterfoil_core::id::{AgentId, KeyId, ProviderId};
 use counterfoil_core::key::{Purpose, Thumbprint};
 use counterfoil_core::statement::Statement;
 use counterfoil_core::time::Timestamp;
@@ -22,12 +22,18 @@ pub(crate) struct Facts {
     /// Statements of this batch that are stored already.
     pub(crate) twins: HashMap<Digest, u64>,
     pub(crate) stored: HashMap<u64, Stored>,
+    /// Live execution keys, where they were asked for.
+    pub(crate) executions: Vec<Thumbprint>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct KeyState {
     pub(crate) purpose: Purpose,
     pub(crate) ended: bool,
+    /// Whose it is, where it is an execution key.
+    pub(crate) provider: Option<ProviderId>,
+    /// Whether a statement stands that it signed, where it is an execution key.
+    pub(crate) used: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -61,4 +67,6 @@ pub(crate) struct Questions {
     pub(crate) idempotency: Vec<IdempotencyKey>,
     pub(crate) actions: Vec<uuid::Uuid>,
     pub(crate) digests: Vec<Vec<u8>>,
+    /// Whether the live execution keys are wanted.
+    pub(crate) live_executions: bool,
 }

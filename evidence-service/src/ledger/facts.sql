@@ -2,7 +2,8 @@ select
     (extract(epoch from clock_timestamp()) * 1000)::bigint as clock,
     coalesce((
         select json_agg(json_build_object('thumbprint', k.thumbprint, 'purpose', k.purpose,
-                                          'ended', k.ended is not null))
+                                          'ended', k.ended is not null, 'provider', k.provider,
+                                          'used', k.used is not null))
         from signing_keys k
         where k.project_id = $1 and k.thumbprint = any($2)
     ), '[]') as keys,

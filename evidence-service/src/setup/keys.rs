@@ -95,11 +95,12 @@ impl Setup {
         let change = KeyChange {
             event,
             purpose: row.purpose,
-            provider: None,
+            provider: row.provider,
             key: row.key,
             replaces: None,
             compromised_since,
             possession: None,
+            source: None,
         };
         self.change_key(project, change, behalf).await
     }

@@ -12,6 +12,7 @@ mod idempotency;
 mod log;
 mod outcomes;
 mod packages;
+mod provider_keys;
 mod public;
 mod record;
 mod retention;

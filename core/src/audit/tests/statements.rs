@@ -37,6 +37,7 @@ pub(crate) fn key<S: KeyPurpose>(
         replaces: None,
         compromised_since: None,
         possession: (event == KeyEvent::Introduced).then_some(possession),
+        source: None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use counterfoil_core::digest::Digest;
 use counterfoil_core::entry::{Entry, Kind};
 use counterfoil_core::envelope::Envelope;
-use counterfoil_core::id::{AgentId, KeyId, ProjectId};
+use counterfoil_core::id::{AgentId, KeyId, ProjectId, ProviderId};
 use counterfoil_core::key::{PublicKey, Purpose, Thumbprint};
 use counterfoil_core::statement::Environment;
 use counterfoil_core::time::Timestamp;
@@ -27,7 +27,9 @@ statements! {
     READ_HEAD = "select frontier, size, root, last_hash, last_at, epoch_first, epoch_counts, control, floor, gen, \
                  killed, policy, registry, rules from heads where project_id = $1";
     KEY_STATES = "select json_build_object('thumbprint', thumbprint, 'purpose', purpose, \
-                  'ended', ended is not null) from signing_keys where project_id = $1 and thumbprint = any($2)";
+                  'ended', ended is not null, 'provider', provider, 'used', used is not null) from signing_keys where project_id = $1 and thumbprint = any($2)";
+    LIVE_EXECUTIONS = "select thumbprint from signing_keys \
+                       where project_id = $1 and purpose = 'execution' and ended is null order by introduced";
     FACTS = include_str!("../facts.sql");
     STORED = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, c.note \
               from entries e join checkpoints c on c.project_id = e.project_id and c.size = e.checkpoint_size \
@@ -63,7 +65,10 @@ pub(crate) async fn lock_and_read<'c>(
     let (tx, locked, read) = client.begin_with(project, asking).await?;
     let (Some(locked), Some(read)) = (locked, read) else { return Ok(None) };
     let head = head(project, &locked)?;
-    let facts = facts(&tx, &read).await?;
+    let mut facts = facts(&tx, &read).await?;
+    if asked.live_executions {
+        facts.executions = live_executions(&tx).await?;
+    }
     Ok(Some((tx, head, facts)))
 }
 
@@ -100,7 +105,13 @@ async fn facts(tx: &ProjectTx<'_>, row: &tokio_postgres::Row) -> Result<Facts, D
         keyed: keyed.into_iter().map(KeyedRow::key).collect::<Result<_, _>>()?,
         twins: twins.iter().map(twin).collect::<Result<_, DatabaseError>>()?,
         stored: if wanted.is_empty() { HashMap::new() } else { stored(tx, &wanted).await? },
+        executions: Vec::new(),
     })
+}
+
+async fn live_executions(tx: &ProjectTx<'_>) -> Result<Vec<Thumbprint>, DatabaseError> {
+    let rows = tx.rows(LIVE_EXECUTIONS, &[&tx.project().uuid()]).await?;
+    rows.iter().map(|row| row.try_get::<_, &str>(0)?.parse().map_err(unreadable)).collect()
 }
 
 /// States of signing keys, without a lock.
@@ -224,11 +235,14 @@ struct KeyRow {
     thumbprint: Thumbprint,
     purpose: Purpose,
     ended: bool,
+    provider: Option<ProviderId>,
+    used: bool,
 }
 
 impl KeyRow {
     fn state(self) -> (Thumbprint, KeyState) {
-        (self.thumbprint, KeyState { purpose: self.purpose, ended: self.ended })
+        let Self { thumbprint, purpose, ended, provider, used } = self;
+        (thumbprint, KeyState { purpose, ended, provider, used })
     }
 }
 

@@ -88,7 +88,9 @@ function demandMembers(value: Json | undefined, shape: { [name: string]: Shape }
   if (!isObject(value)) throw new ShapeError(`\`${path}\`: not an object`);
   const any = shape["*"];
   const wanted = any === undefined
-    ? Object.entries(shape).map(([name, inner]) => ({ name: name.replace("?", ""), nullable: name.endsWith("?"), inner }))
+    ? Object.entries(shape)
+      .filter(([name]) => !name.endsWith("~") || Object.hasOwn(value, name.slice(0, -1)))
+      .map(([name, inner]) => ({ name: name.replace(/[?~]$/, ""), nullable: name.endsWith("?"), inner }))
     : Object.keys(value).map((name) => ({ name, nullable: false, inner: any }));
   const surplus = Object.keys(value).find((name) => !wanted.some((member) => member.name === name));
   if (surplus !== undefined) throw new ShapeError(`\`${path}${step(surplus)}\`: not a member of this format`);

@@ -82,7 +82,8 @@ def _demand_members(value: dict[str, Any], shape: dict[str, Any], path: str) -> 
     if "*" in shape:
         wanted = {name: (False, shape["*"]) for name in value}
     else:
-        wanted = {name.rstrip("?"): (name.endswith("?"), inner) for name, inner in shape.items()}
+        there = ((name, inner) for name, inner in shape.items() if not name.endswith("~") or name[:-1] in value)
+        wanted = {name.rstrip("?~"): (name.endswith("?"), inner) for name, inner in there}
     for name in value:
         if name not in wanted:
             raise ShapeError(f"`{path}{step(name)}`: not a member of this format")
