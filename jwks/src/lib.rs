@@ -1,4 +1,4 @@
-//! Our signing keys: hold, publish, rotate.
+//! Our signing keys: hold, publish, rotate; and what providers want to see of us, sealed the same way.
 //!
 //! Promised: private keys rest sealed in one file per service, never in a database; one key serves
 //! one purpose; a rotation mints a new key id and the old public half stays published for ever; a
@@ -9,6 +9,7 @@
 //! and the key-encryption key.
 
 mod chance;
+pub mod credentials;
 pub mod file;
 pub mod kek;
 mod mode;
@@ -19,6 +20,7 @@ mod seal;
 pub mod secret;
 mod store;
 
+pub use credentials::{Credential, CredentialError, Credentials};
 pub use kek::{Kek, KekError, KekSource};
 pub use mode::{Holder, Mode};
 pub use possession::PossessionError;
