@@ -5,6 +5,7 @@ mod demo_provider;
 mod dev;
 mod export;
 mod fsck;
+mod headers;
 mod health;
 mod import;
 mod init;
@@ -13,6 +14,7 @@ mod package;
 mod policy;
 mod registry;
 mod retention;
+mod server;
 mod stdio;
 mod verify;
 mod wrap;
@@ -48,6 +50,9 @@ enum Command {
     /// List, make, rotate and revoke keys
     #[command(subcommand)]
     Keys(keys::Command),
+    /// Seal, list and remove headers that providers with an address want to see
+    #[command(subcommand)]
+    Headers(headers::Command),
     /// Test, check, pin and publish registry and rules
     #[command(subcommand)]
     Policy(policy::Command),
@@ -81,6 +86,7 @@ impl Program {
             Command::Verify(arguments) => Ok(verify::run(&arguments)),
             Command::Package(arguments) => done(package::run(arguments).await),
             Command::Keys(command) => done(keys::run(command).await),
+            Command::Headers(command) => done(headers::run(command)),
             Command::Policy(command) => policy::run(command).await,
             Command::Registry(command) => registry::run(command).await,
             Command::Retention(arguments) => done(retention::run(arguments).await),

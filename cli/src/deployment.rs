@@ -4,10 +4,11 @@
 //! services' keys are sealed under two different key-encryption keys.
 //!
 //!     evidence.toml  evidence-keys.sealed  evidence.kek  evidence-heads.json
-//!     gateway.toml   gateway-keys.sealed   gateway.kek   service-token
+//!     gateway.toml   gateway-keys.sealed   gateway.kek   service-token   gateway-credentials.sealed
 //!     project.toml   disclosure-key.jwk    registry.toml  rules.cedar
 
 pub mod config;
+pub mod credentials;
 pub mod database;
 pub mod founding;
 pub mod listing;
@@ -78,6 +79,11 @@ impl Folder {
 
     pub fn gateway_keys(&self) -> PathBuf {
         self.path.join(config::GATEWAY_KEYS)
+    }
+
+    /// What providers want to see of the gateway.
+    pub fn gateway_credentials(&self) -> PathBuf {
+        self.path.join(config::GATEWAY_CREDENTIALS)
     }
 
     pub fn evidence_kek(&self) -> PathBuf {

@@ -34,7 +34,7 @@ use serde_json::Value;
 pub use arguments::Noun;
 pub use files::{Added, PLAN, Place};
 pub use mark::{is_marked, without_marks};
-pub use naming::provider_id;
+pub use naming::{provider_id, provider_id_at};
 
 /// How long a drafted allow lasts: a day to try, and then somebody must have read it.
 const HOURS: i64 = 24;

@@ -8,6 +8,8 @@
 //!
 //!     {"mcpServers": {"memory": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"]}}}
 //!     {"mcpServers": {"memory": {"command": "/…/counterfoil", "args": ["stdio", "memory", "--gateway", …]}}}
+//!
+//! A server behind HTTP becomes an entry of the same kind: the bridge is started, and the gateway goes there.
 
 mod carry;
 mod host;
@@ -20,7 +22,7 @@ use anyhow::{Context, bail};
 use serde_json::{Map, Value};
 use toml_edit::DocumentMut;
 
-pub use carry::{Carried, Fate, Refusal, carry};
+pub use carry::{Carried, Child, Fate, Refusal, Remote, carry};
 pub use host::Host;
 pub use variables::Surroundings;
 
@@ -96,6 +98,8 @@ impl HostFile {
             Document::Json(json) => {
                 let mut members = Map::new();
                 for (name, value) in entry.members.iter().filter(|(name, _)| self.host.keeps(name)) {
+                    // Where the host wants to know how it speaks to a server: it starts one now.
+                    let value = if name == "type" { &Value::from("stdio") } else { value };
                     members.insert(name.clone(), value.clone());
                 }
                 members.insert("command".to_owned(), program.into());

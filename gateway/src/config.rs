@@ -17,6 +17,7 @@
 use crate::upstream::Sharing;
 use counterfoil_core::id::{ProjectId, ProviderId};
 use counterfoil_jwks::Mode;
+use counterfoil_jwks::credentials::HeaderName;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -40,6 +41,8 @@ pub struct Config {
     pub keys: PathBuf,
     /// The key that opens it, 64 hex digits; without this member the environment's COUNTERFOIL_KEK.
     pub kek_file: Option<PathBuf>,
+    /// The sealed file with headers for providers, under the same key. Needed where a provider has `sealed_headers`.
+    pub credentials: Option<PathBuf>,
     /// `production` refuses published sample keys.
     pub mode: Mode,
     /// Names by which we may be called (`Host`, any port). Others are refused: they are how a web page in a browser on
@@ -92,8 +95,9 @@ pub struct ProviderConfig {
     pub command: Vec<String>,
     /// Where it speaks MCP over HTTP: https, or http to this machine.
     pub url: Option<String>,
-    /// A file of mode 0600 with headers that it wants to see, `Name: value`, one a line.
-    pub headers_file: Option<PathBuf>,
+    /// Headers that it wants to see, whose values are sealed in `credentials` (`counterfoil headers set`).
+    #[serde(default)]
+    pub sealed_headers: BTreeSet<HeaderName>,
     /// Headers whose values are in the environment: `{ Authorization = "NAME_OF_VARIABLE" }`.
     #[serde(default)]
     pub headers_env: BTreeMap<String, String>,
@@ -137,7 +141,7 @@ impl fmt::Debug for ProviderEnv {
 impl ProviderConfig {
     /// What is meant for a child says nothing to an address, and the other way round; whoever wrote it meant something.
     fn is_mixed(&self) -> bool {
-        let of_url = self.headers_file.is_some() || !self.headers_env.is_empty();
+        let of_url = !self.sealed_headers.is_empty() || !self.headers_env.is_empty();
         let of_command = self.folder.is_some() || !self.env.variables().is_empty();
         if self.url.is_some() { of_command } else { of_url }
     }
@@ -155,6 +159,8 @@ pub enum ConfigError {
     NoCommand(ProviderId),
     #[error("provider `{0}` mixes members of a command and of a url")]
     Mixed(ProviderId),
+    #[error("provider `{0}` has sealed headers, and nothing says which file holds them: `credentials`")]
+    NoCredentials(ProviderId),
     #[error("provider `{0}` has a ceiling outside 1 to 3600 seconds")]
     Ceiling(ProviderId),
     #[error("project {0} stands twice")]
@@ -191,6 +197,9 @@ impl Config {
             if provider.is_mixed() {
                 return Err(ConfigError::Mixed(id.clone()));
             }
+            if !provider.sealed_headers.is_empty() && self.credentials.is_none() {
+                return Err(ConfigError::NoCredentials(id.clone()));
+            }
             if !(1..=3600).contains(&provider.ceiling_seconds) {
                 return Err(ConfigError::Ceiling(id.clone()));
             }
@@ -204,9 +213,9 @@ impl Config {
         resolve(&mut self.service_token_file);
         resolve(&mut self.keys);
         self.kek_file.as_mut().map(resolve);
+        self.credentials.as_mut().map(resolve);
         for provider in self.providers.values_mut() {
             provider.folder.as_mut().map(resolve);
-            provider.headers_file.as_mut().map(resolve);
         }
     }
 }
@@ -276,7 +285,8 @@ command = ["notes"]
             ("command = [\"notes\"]", "command = []"),
             ("command", "ceiling_seconds = 0\ncommand"),
             ("command", "url = \"https://mcp.example/\"\ncommand"),
-            ("command", "headers_file = \"h\"\ncommand"),
+            ("command", "sealed_headers = [\"h\"]\ncommand"),
+            ("command = [\"notes\"]", "url = \"https://mcp.example/\"\nsealed_headers = [\"authorization\"]"),
             ("command = [\"notes\"]", "url = \"https://mcp.example/\"\nfolder = \".\""),
             ("[provider.notes]", "[provider.NOTES]"),
             (

@@ -17,6 +17,7 @@ mod front;
 mod house;
 mod in_flight;
 mod listener;
+pub mod listing;
 mod metrics;
 mod observation;
 mod opening;
@@ -32,3 +33,4 @@ mod upstream;
 
 pub use config::{Config, ConfigError};
 pub use serve::{Gateway, ServeError, serve};
+pub use upstream::{Away, Sharing, Site, SiteError};

@@ -20,7 +20,9 @@ use crate::recorder::{Courier, Recorder};
 use crate::shelf::Shelf;
 use crate::upstream::{Fleet, Site, SiteError, Start};
 use counterfoil_core::id::{InstanceId, ProviderId};
-use counterfoil_jwks::{Holder, KekError, KekSource, Store, StoreError, secret};
+use counterfoil_jwks::{
+    CredentialError, Credentials, Holder, KekError, KekSource, Store, StoreError, secret,
+};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -48,6 +50,8 @@ pub enum ServeError {
     Client(#[from] reqwest::Error),
     #[error("provider `{0}`: {1}")]
     Site(ProviderId, SiteError),
+    #[error(transparent)]
+    Credentials(#[from] CredentialError),
     #[error("policy engine: {0}")]
     Policy(#[from] counterfoil_policy::BootError),
 }
@@ -73,8 +77,12 @@ impl Gateway {
     pub async fn bind(config: Config) -> Result<Self, ServeError> {
         let config = config.checked()?;
         counterfoil_policy::no_rules_means_no_allow()?;
-        let kek = KekSource::from_parts(config.kek_file.as_deref()).load()?;
-        let store = Store::open(&config.keys, Holder::Gateway, kek, config.mode)?;
+        let kek = KekSource::from_parts(config.kek_file.as_deref());
+        let store = Store::open(&config.keys, Holder::Gateway, kek.load()?, config.mode)?;
+        let credentials = match &config.credentials {
+            Some(path) => Some(Arc::new(Credentials::open(path, kek.load()?)?)),
+            None => None,
+        };
         let token = ServiceToken::from_file(&config.service_token_file)?;
         let evidence = Arc::new(Evidence::new(&config.evidence_url, token, fresh_instance())?);
         let sessions = Sessions::sealed_with(&store.secret(secret::SESSION_SEAL)?);
@@ -97,7 +105,7 @@ impl Gateway {
             metrics: Metrics::at_zero(),
             metrics_elsewhere: metrics.is_some(),
             projects,
-            providers: providers(config.providers)?,
+            providers: providers(config.providers, credentials.as_ref())?,
             fleet: Fleet::empty(),
             shelf: Shelf::default(),
             sessions,
@@ -187,11 +195,12 @@ fn projects(
 
 fn providers(
     configs: BTreeMap<ProviderId, ProviderConfig>,
+    credentials: Option<&Arc<Credentials>>,
 ) -> Result<BTreeMap<ProviderId, Arc<Provider>>, ServeError> {
     let provider = |(id, config): (ProviderId, ProviderConfig)| {
         let site = match &config.url {
             Some(url) => {
-                let site = Site::new(url, config.headers_file.as_deref(), &config.headers_env);
+                let site = site(&id, url, &config, credentials);
                 Some(Arc::new(site.map_err(|error| ServeError::Site(id.clone(), error))?))
             }
             None => None,
@@ -212,4 +221,18 @@ fn providers(
         Ok((id, Arc::new(provider)))
     };
     configs.into_iter().map(provider).collect()
+}
+
+fn site(
+    id: &ProviderId,
+    url: &str,
+    config: &ProviderConfig,
+    credentials: Option<&Arc<Credentials>>,
+) -> Result<Site, SiteError> {
+    let site = Site::new(url)?.with_environment(&config.headers_env)?;
+    match credentials {
+        Some(credentials) => site.with_sealed(id, &config.sealed_headers, credentials),
+        // Configurations with sealed headers and no file of them are refused before.
+        None => Ok(site),
+    }
 }

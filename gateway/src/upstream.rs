@@ -20,7 +20,7 @@ pub use remote::{Site, SiteError};
 use crate::config::ProviderEnv;
 use counterfoil_core::digest::Digest;
 use counterfoil_core::id::KeyId;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -41,7 +41,7 @@ pub struct Start {
 }
 
 /// Who shares a connection to a provider. Two agent keys never do.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sharing {
     /// All sessions of one agent key.
@@ -74,6 +74,8 @@ pub enum Away {
     Unreachable,
     #[error("did not introduce itself in time or in a revision we speak")]
     NotIntroduced,
+    #[error("wants other credentials than it was sent, or any at all")]
+    Unauthorized,
     #[error("died a moment ago and will be started again later")]
     Resting,
     #[error("has too many children")]

@@ -102,9 +102,8 @@ impl Credentials {
     /// Opens every seal once, so that a broken one is noticed before it is needed.
     pub fn open(path: &Path, kek: Kek) -> Result<Self, CredentialError> {
         let bytes = file::read_private(path)?;
-        let mut document: Document = serde_json::from_slice(&bytes).map_err(|error| {
-            CredentialError::NotOurs { path: path.to_owned(), reason: error.to_string() }
-        })?;
+        let mut document: Document = serde_json::from_slice(&bytes)
+            .map_err(|error| CredentialError::NotOurs { path: path.to_owned(), reason: error.to_string() })?;
         if document.v != VERSION {
             let reason = format!("version {} is not known", document.v);
             return Err(CredentialError::NotOurs { path: path.to_owned(), reason });
@@ -143,10 +142,8 @@ impl Credentials {
     pub fn value(&self, place: &Place) -> Result<Credential, CredentialError> {
         let Place { provider, name, origin } = place;
         let found = self.document.headers.iter().find(|record| record.is_of(provider, name));
-        let record = found.ok_or_else(|| CredentialError::Absent {
-            provider: provider.clone(),
-            name: name.clone(),
-        })?;
+        let record = found
+            .ok_or_else(|| CredentialError::Absent { provider: provider.clone(), name: name.clone() })?;
         if record.origin != *origin {
             return Err(CredentialError::OtherOrigin {
                 provider: provider.clone(),
@@ -230,6 +227,9 @@ fn bound(place: &Place, kek: &Kek) -> Vec<u8> {
 impl fmt::Debug for Credentials {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let places: Vec<Place> = self.places().collect();
-        out.debug_struct("Credentials").field("path", &self.path).field("places", &places).finish_non_exhaustive()
+        out.debug_struct("Credentials")
+            .field("path", &self.path)
+            .field("places", &places)
+            .finish_non_exhaustive()
     }
 }

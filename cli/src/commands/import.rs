@@ -1,8 +1,8 @@
 //! `counterfoil import <host>`: the servers of an agent host, behind the gateway.
 //!
 //! Promised: nothing is written unless everything can be carried over, or `--leave-others` was said; the host's file is
-//! kept beside itself first; a second run finds nothing to do. Values of variables go into files of their owner and
-//! are never printed.
+//! kept beside itself first; a second run finds nothing to do. Values of variables go into files of their owner, values of
+//! headers are sealed, and none is ever printed. The old file that is kept holds what it held, for its owner alone.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,10 +13,11 @@ use counterfoil_core::id::ProviderId;
 use counterfoil_jwks::file;
 
 use super::wrap::drafted;
-use crate::deployment::Folder;
-use crate::deployment::providers::ProviderPlan;
+use crate::deployment::listing::HeadersFrom;
+use crate::deployment::providers::{HeaderValues, ProviderPlan};
+use crate::deployment::{Folder, credentials};
 use crate::draft::{Draft, Place, provider_id};
-use crate::import::{Carried, Entry, Fate, Host, HostFile, Refusal, Surroundings, carry};
+use crate::import::{Carried, Child, Entry, Fate, Host, HostFile, Refusal, Remote, Surroundings, carry};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -51,16 +52,17 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let folder = Folder::open(&arguments.dir)?;
     let mut place = Place::open(Path::new("."))?;
     let (changes, mut refusals) = read(&arguments)?;
-    let mut ready = Vec::new();
+    let (mut ready, mut new) = (Vec::new(), BTreeMap::new());
     for change in changes {
         let mut moved = Vec::new();
         for (entry, carried) in change.moves {
-            match settled(&entry, carried, &place, &folder).await {
-                Ok(settled) => {
-                    if let Settled::New { draft, plan, .. } = &settled {
-                        place.reserve(&draft.provider, plan);
-                    }
-                    moved.push((entry, settled));
+            match settled(&entry, carried, &place, &folder, &new).await {
+                Ok(Settled::Known(id)) => moved.push((entry, id)),
+                Ok(Settled::New(server)) => {
+                    let id = server.draft.provider.clone();
+                    place.reserve(&id, &server.plan);
+                    new.insert(id.clone(), server);
+                    moved.push((entry, id));
                 }
                 Err(error) => refusals.push(Refusal { place: entry.place(), reason: format!("{error:#}") }),
             }
@@ -80,9 +82,11 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let key_file = place.keep_key_in(&folder.agent_key())?;
     let program = std::env::current_exe()?;
     for (path, mut file, moved) in ready.into_iter().filter(|(_, _, moved)| !moved.is_empty()) {
-        for (entry, settled) in &moved {
-            let id = keep(settled, &mut place, &folder)?;
-            let bridge = bridge(&id, &arguments.gateway, &key_file)?;
+        for (entry, id) in &moved {
+            if let Some(server) = new.remove(id) {
+                keep(&server, &mut place, &folder)?;
+            }
+            let bridge = bridge(id, &arguments.gateway, &key_file)?;
             file.replace(entry, &program, &bridge)?;
         }
         replace_keeping_old(&path, &file.text())?;
@@ -114,6 +118,7 @@ fn read(arguments: &Arguments) -> anyhow::Result<(Vec<Change>, Vec<Refusal>)> {
                 environment: &|name| std::env::var(name).ok(),
                 home: home.clone(),
                 workspace: arguments.host.workspace(&path, &entry.keys),
+                gateway: &arguments.gateway,
             };
             match carry(arguments.host, &entry, &around) {
                 Fate::Carried(carried) => moves.push((entry, carried)),
@@ -128,32 +133,56 @@ fn read(arguments: &Arguments) -> anyhow::Result<(Vec<Change>, Vec<Refusal>)> {
 }
 
 enum Settled {
-    /// counterfoil.toml starts the same already.
+    /// counterfoil.toml starts or reaches the same already.
     Known(ProviderId),
-    New {
-        draft: Box<Draft>,
-        plan: ProviderPlan,
-    },
+    New(Box<New>),
 }
 
-/// The server is started once, as the gateway will start it.
-async fn settled(entry: &Entry, carried: Carried, place: &Place, folder: &Folder) -> anyhow::Result<Settled> {
-    let Carried { command, env, folder: at } = carried;
-    let plan = ProviderPlan { env, folder: at, ..ProviderPlan::of(command) };
-    if let Some(id) = place.started_by(&plan) {
-        return Ok(Settled::Known(id.clone()));
+struct New {
+    draft: Draft,
+    plan: ProviderPlan,
+    headers: HeaderValues,
+}
+
+/// The server is asked once, as the gateway will ask it.
+async fn settled(
+    entry: &Entry,
+    carried: Carried,
+    place: &Place,
+    folder: &Folder,
+    new: &BTreeMap<ProviderId, Box<New>>,
+) -> anyhow::Result<Settled> {
+    let (plan, headers) = match carried {
+        Carried::Child(Child { command, env, folder }) => {
+            (ProviderPlan { env, folder, ..ProviderPlan::of(command) }, HeaderValues::new())
+        }
+        Carried::Remote(Remote { url, headers }) => {
+            (ProviderPlan::at(url, headers.keys().cloned().collect()), headers)
+        }
+    };
+    // One address under two accounts is two providers.
+    for id in place.reached_by(&plan) {
+        let same = match (new.get(id), &plan.url) {
+            (Some(other), _) => is_same(&other.headers, &headers),
+            (None, Some(url)) => credentials::holds(folder, id, url, &headers)?,
+            (None, None) => true,
+        };
+        if same {
+            return Ok(Settled::Known(id.clone()));
+        }
     }
     let wish = provider_id(&[entry.name().to_owned()]);
-    let draft = drafted(place.free(&wish), &plan, folder).await?;
-    Ok(Settled::New { draft: Box::new(draft), plan })
+    let draft = drafted(place.free(&wish), &plan, HeadersFrom::Hand(&headers), folder).await?;
+    Ok(Settled::New(Box::new(New { draft, plan, headers })))
 }
 
-/// Writes our three files, and the variables beside the keys.
-fn keep(settled: &Settled, place: &mut Place, folder: &Folder) -> anyhow::Result<ProviderId> {
-    let (draft, plan) = match settled {
-        Settled::Known(id) => return Ok(id.clone()),
-        Settled::New { draft, plan } => (draft, plan),
-    };
+fn is_same(one: &HeaderValues, other: &HeaderValues) -> bool {
+    one.len() == other.len()
+        && one.iter().all(|(name, value)| other.get(name).is_some_and(|theirs| theirs.is_same(value)))
+}
+
+/// Writes our three files, the variables beside the keys, and seals the headers.
+fn keep(New { draft, plan, headers }: &New, place: &mut Place, folder: &Folder) -> anyhow::Result<()> {
     let id = draft.provider.clone();
     let mut written = plan.clone();
     if !plan.env.is_empty() {
@@ -163,9 +192,15 @@ fn keep(settled: &Settled, place: &mut Place, folder: &Folder) -> anyhow::Result
         let names: Vec<&str> = plan.env.keys().map(String::as_str).collect();
         println!("variables  {id}: {} (the values lie in the deployment's folder)", names.join(" "));
     }
+    if let Some(url) = &plan.url {
+        credentials::seal(folder, &id, url, headers)?;
+        for name in headers.keys() {
+            println!("sealed     {id} {name}");
+        }
+    }
     place.add(draft, &written)?;
     print!("{}", draft.shown());
-    Ok(id)
+    Ok(())
 }
 
 fn bridge(id: &ProviderId, gateway: &str, key_file: &Path) -> anyhow::Result<Vec<String>> {
@@ -173,7 +208,8 @@ fn bridge(id: &ProviderId, gateway: &str, key_file: &Path) -> anyhow::Result<Vec
     Ok(["stdio", id.as_str(), "--gateway", gateway, "--key-file", key_file].map(str::to_owned).to_vec())
 }
 
-/// The old file stays beside the new one, under a name that was free.
+/// The old file stays beside the new one, under a name that was free, for its owner alone: what was secret in it still
+/// is.
 fn replace_keeping_old(path: &Path, text: &str) -> anyhow::Result<()> {
     let beside = |suffix: &str| {
         let mut name = path.as_os_str().to_owned();
@@ -183,12 +219,13 @@ fn replace_keeping_old(path: &Path, text: &str) -> anyhow::Result<()> {
     let numbered = (2..).map(|number| beside(&format!(".before-counterfoil-{number}")));
     let mut names = [beside(".before-counterfoil")].into_iter().chain(numbered);
     let kept = names.find(|name| !name.exists()).context("no name is free")?;
-    // A copy keeps the mode, so that secrets in the old file stay as readable as they were and no more.
-    fs::copy(path, &kept).with_context(|| format!("`{}`", kept.display()))?;
+    file::write_new(&kept, &fs::read(path)?).with_context(|| format!("`{}`", kept.display()))?;
+    // A copy keeps the mode that the host chose.
     let new = beside(".counterfoil-new");
     fs::copy(path, &new).with_context(|| format!("`{}`", new.display()))?;
     let written = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
     written.with_context(|| format!("`{}`", path.display()))?;
-    println!("changed    {}, the old one is {}", path.display(), kept.display());
+    println!("changed    {}", path.display());
+    println!("kept       {}: as it was, secrets too; remove it when all is well", kept.display());
     Ok(())
 }

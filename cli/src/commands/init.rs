@@ -123,7 +123,7 @@ async fn demo(folder: &Folder, record: &ProjectRecord, ports: &Ports) -> anyhow:
     let source = Source::Demo;
     source.prepare(folder, clock::now())?;
     let providers = source.providers(folder, record, ports)?;
-    pin_unpinned(&folder.registry(), &providers).await?;
+    pin_unpinned(&folder.registry(), &providers, folder).await?;
     let setup = Setup::open(&Config::from_file(&folder.evidence_config())?).await?;
     publish_changed(&folder.registry(), &folder.rules(), record.id, None, &setup).await?;
     Ok(providers)

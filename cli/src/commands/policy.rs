@@ -149,14 +149,15 @@ fn bundle_in_force(published: &Publication) -> String {
 }
 
 async fn pin(dir: &Path, config: Option<&Path>, registry: &Path) -> anyhow::Result<ExitCode> {
+    let folder = Folder::open(dir)?;
     let providers = match config {
         Some(path) => Plan::from_file(path)?.providers,
-        None => started_by(&Folder::open(dir)?)?,
+        None => started_by(&folder)?,
     };
     if providers.is_empty() {
         bail!("nothing says how a provider is started");
     }
-    let pinned = pin_unpinned(registry, &providers).await?;
+    let pinned = pin_unpinned(registry, &providers, &folder).await?;
     for pinned in &pinned {
         println!("{} {} {}", pinned.provider, pinned.tool, pinned.pin);
     }
@@ -170,9 +171,13 @@ fn started_by(folder: &Folder) -> anyhow::Result<ProviderPlans> {
     let plans = config.providers.into_iter().map(|(id, provider)| {
         let plan = ProviderPlan {
             command: provider.command,
+            url: provider.url,
+            sealed_headers: provider.sealed_headers,
+            headers_env: provider.headers_env,
             env: provider.env.variables().clone(),
             env_file: None,
             folder: provider.folder,
+            sharing: Some(provider.sharing),
             ceiling_seconds: Some(provider.ceiling_seconds),
         };
         (id, plan)

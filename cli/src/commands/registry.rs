@@ -4,23 +4,23 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
 use counterfoil_core::id::ProviderId;
 use counterfoil_policy::{Provider, Registry, pin_of};
 use serde_json::Value;
 
+use super::server::Server;
 use super::wrap::drafted;
 use crate::deployment::Folder;
-use crate::deployment::listing::list_tools;
-use crate::deployment::providers::{Plan, ProviderPlan};
+use crate::deployment::listing::{HeadersFrom, list_tools};
+use crate::deployment::providers::Plan;
 use crate::deployment::publishing::{complain, read};
-use crate::draft::{PLAN, provider_id};
+use crate::draft::PLAN;
 
 #[derive(clap::Subcommand)]
 pub enum Command {
     /// Print a draft for a server that is not in the registry yet; annotations are hints in it
     Draft {
-        /// What the provider is called; otherwise a name from its command
+        /// What the provider is called; otherwise a name from its command or address
         #[arg(long)]
         name: Option<ProviderId>,
 
@@ -32,36 +32,42 @@ pub enum Command {
         #[arg(long, default_value = ".counterfoil")]
         dir: PathBuf,
 
-        /// The server: a program and its arguments
-        #[arg(last = true, required = true)]
-        command: Vec<String>,
+        #[command(flatten)]
+        server: Server,
     },
     /// Compare a registry with what its providers list now; exit 1 where they differ
     Diff {
         /// Providers and their registry
         #[arg(long, default_value = PLAN)]
         config: PathBuf,
+
+        /// The deployment's folder, where headers are sealed
+        #[arg(long, default_value = ".counterfoil")]
+        dir: PathBuf,
     },
 }
 
 pub async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Draft { name, rules, dir, command } => {
-            let id = name.unwrap_or_else(|| provider_id(&command));
-            let draft = drafted(id, &ProviderPlan::of(command), &Folder::open(&dir)?).await?;
+        Command::Draft { name, rules, dir, server } => {
+            let id = name.unwrap_or_else(|| server.id());
+            let values = server.headers()?;
+            let folder = Folder::open(&dir)?;
+            let draft = drafted(id, &server.plan(), HeadersFrom::Hand(&values), &folder).await?;
             print!("{}", if rules { draft.rules_section() } else { draft.registry_section() });
             Ok(ExitCode::SUCCESS)
         }
-        Command::Diff { config } => diff(&config).await,
+        Command::Diff { config, dir } => diff(&config, &dir).await,
     }
 }
 
-async fn diff(config: &Path) -> anyhow::Result<ExitCode> {
+async fn diff(config: &Path, dir: &Path) -> anyhow::Result<ExitCode> {
     let plan = Plan::from_file(config)?;
     let registry = Registry::parse(&read(&plan.registry)?).map_err(|e| complain(&plan.registry, &e))?;
+    let folder = Folder::open(dir)?;
     let mut lines = Vec::new();
     for (id, provider) in &plan.providers {
-        let listed = list_tools(provider).await.with_context(|| format!("provider `{id}`"))?;
+        let listed = list_tools(id, provider, HeadersFrom::Deployment(&folder)).await?;
         lines.extend(differences(id, registry.provider(id.as_str()), &listed));
     }
     for line in &lines {

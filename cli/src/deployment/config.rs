@@ -1,7 +1,7 @@
 //! Writes evidence.toml and gateway.toml.
 //!
-//! Our own secrets stand in files that these name. A provider's variables stand in gateway.toml and may be credentials, so
-//! both are for their owner alone.
+//! Our own secrets, and the headers that providers want to see, stand in files that these name. A provider's variables
+//! stand in gateway.toml and may be credentials, so both are for their owner alone.
 
 use std::fs;
 use std::path::Path;
@@ -20,6 +20,7 @@ pub const EVIDENCE_KEYS: &str = "evidence-keys.sealed";
 pub const EVIDENCE_KEK: &str = "evidence.kek";
 pub const GATEWAY_KEYS: &str = "gateway-keys.sealed";
 pub const GATEWAY_KEK: &str = "gateway.kek";
+pub const GATEWAY_CREDENTIALS: &str = "gateway-credentials.sealed";
 pub const SERVICE_TOKEN: &str = "service-token";
 
 #[derive(Serialize)]
@@ -41,6 +42,8 @@ struct GatewayFile<'a> {
     service_token_file: &'static str,
     keys: &'static str,
     kek_file: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    credentials: Option<&'static str>,
     mode: Mode,
     project: [GatewayProject<'a>; 1],
     provider: std::collections::BTreeMap<&'a ProviderId, GatewayProvider<'a>>,
@@ -88,6 +91,7 @@ pub fn write_gateway(
     ports: &Ports,
     providers: &ProviderPlans,
 ) -> anyhow::Result<()> {
+    let sealed = providers.values().any(|plan| !plan.sealed_headers.is_empty());
     let provider = providers.iter().map(|(id, plan)| (id, GatewayProvider { project, plan })).collect();
     let file = GatewayFile {
         listen: ports.gateway.to_string(),
@@ -95,6 +99,7 @@ pub fn write_gateway(
         service_token_file: SERVICE_TOKEN,
         keys: GATEWAY_KEYS,
         kek_file: GATEWAY_KEK,
+        credentials: sealed.then_some(GATEWAY_CREDENTIALS),
         mode,
         project: [GatewayProject { id: project, log_key }],
         provider,

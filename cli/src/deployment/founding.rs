@@ -3,6 +3,7 @@
 //! Promised: what is secret goes into new files of mode 0600 or to the caller, who shows it once; nothing that exists
 //! is replaced. `project.toml` is written last, so a folder without it is not a deployment.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -60,7 +61,7 @@ pub async fn found(
     if folder.evidence_keys().exists() {
         bail!("`{}` holds a deployment, or one that was not finished", folder.path().display());
     }
-    mint_keys(folder)?;
+    let made = mint_keys(folder)?;
     config::write_evidence(folder, wish.host, wish.mode, ports, &database.address)?;
 
     setup::prepare_database(database.admin()?, &database.address.name).await?;
@@ -69,7 +70,7 @@ pub async fn found(
     let setup = Setup::open(&evidence).await?;
     if !setup.projects().await?.is_empty() {
         // Without that deployment's keys nothing can follow in its projects, and its audit would say so for ever.
-        forget_new_keys(folder)?;
+        forget_new_keys(folder, &made)?;
         bail!(
             "the database in {} holds a deployment whose keys are not in `{}`: bring them back, or remove the database",
             database.place(),
@@ -111,26 +112,34 @@ pub fn evidence_store(folder: &Folder, mode: Mode) -> anyhow::Result<Store> {
     Ok(Store::open(&folder.evidence_keys(), Holder::Evidence, kek, mode)?)
 }
 
-fn mint_keys(folder: &Folder) -> anyhow::Result<()> {
+/// The files that it made. The gateway's key-encryption key may be there already: headers were sealed under it.
+fn mint_keys(folder: &Folder) -> anyhow::Result<Vec<PathBuf>> {
     let kek = Kek::mint()?;
     kek.write_new(&folder.evidence_kek())?;
     let mut evidence = Store::create(&folder.evidence_keys(), Holder::Evidence, kek)?;
     evidence.mint::<Ledger>(clock::now())?;
     evidence.mint::<Log>(clock::now())?;
 
-    let kek = Kek::mint()?;
-    kek.write_new(&folder.gateway_kek())?;
+    let mut made = vec![folder.evidence_keys(), folder.evidence_kek(), folder.gateway_keys()];
+    let kek = match folder.gateway_kek().exists() {
+        true => Kek::from_file(&folder.gateway_kek())?,
+        false => {
+            let kek = Kek::mint()?;
+            kek.write_new(&folder.gateway_kek())?;
+            made.push(folder.gateway_kek());
+            kek
+        }
+    };
     let mut gateway = Store::create(&folder.gateway_keys(), Holder::Gateway, kek)?;
     gateway.mint::<Decision>(clock::now())?;
     gateway.mint::<Capability>(clock::now())?;
     gateway.mint_secret(PAIRWISE_SUB)?;
     gateway.mint_secret(SESSION_SEAL)?;
-    Ok(())
+    Ok(made)
 }
 
 /// Nothing was signed with them yet.
-fn forget_new_keys(folder: &Folder) -> std::io::Result<()> {
-    let made = [folder.evidence_keys(), folder.evidence_kek(), folder.gateway_keys(), folder.gateway_kek()];
+fn forget_new_keys(folder: &Folder, made: &[PathBuf]) -> std::io::Result<()> {
     made.iter().chain([&folder.evidence_config()]).try_for_each(std::fs::remove_file)
 }
 

@@ -1,121 +1,74 @@
 //! Asks a provider for its tools, without the gateway, so that their definitions can be pinned.
 //!
-//! Promised: the provider is started as the gateway starts it, spoken to in the legacy era, and stopped. Not promised:
-//! that it lists the same tomorrow; that is what pins are for.
+//! Promised: a process is started as the gateway starts it, spoken to in the legacy era, and stopped; an address is asked
+//! just as the gateway asks it, with the same headers. Not promised: that it lists the same tomorrow; that is what pins
+//! are for.
 
-use std::path::Path;
-use std::process::Stdio;
+mod child;
+
+use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow};
+use counterfoil_core::id::ProviderId;
 use counterfoil_core::json::{self, Profile};
-use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use counterfoil_gateway::{Away, Site, listing};
+use serde_json::Value;
 
-use super::providers::ProviderPlan;
-
-/// What a child of the gateway sees of our environment.
-const INHERITED: [&str; 5] = ["PATH", "HOME", "LANG", "TMPDIR", "USER"];
+use super::Folder;
+use super::credentials;
+use super::providers::{HeaderValues, ProviderPlan};
 
 /// `npx` may have to fetch the provider first.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// No provider lists this often.
-const MOST_PAGES: usize = 100;
+/// Where the values of a provider's headers are.
+#[derive(Clone, Copy)]
+pub enum HeadersFrom<'a> {
+    /// Sealed in a deployment's folder, as the gateway will find them.
+    Deployment(&'a Folder),
+    /// Not sealed yet.
+    Hand(&'a HeaderValues),
+}
 
 /// The tools as the provider lists them, unknown members included.
-pub async fn list_tools(provider: &ProviderPlan) -> anyhow::Result<Vec<Value>> {
-    let asked = tokio::time::timeout(PATIENCE, ask(provider)).await;
-    asked.with_context(|| format!("no list of tools within {} s", PATIENCE.as_secs()))?
+pub async fn list_tools(
+    id: &ProviderId,
+    plan: &ProviderPlan,
+    headers: HeadersFrom<'_>,
+) -> anyhow::Result<Vec<Value>> {
+    let asked = async {
+        match &plan.url {
+            Some(url) => over_http(id, url, plan, headers).await,
+            None => child::ask(plan).await,
+        }
+    };
+    let asked = tokio::time::timeout(PATIENCE, asked).await;
+    let late = || format!("no list of tools within {} s", PATIENCE.as_secs());
+    asked.with_context(late).flatten().with_context(|| format!("provider `{id}`"))
 }
 
-async fn ask(provider: &ProviderPlan) -> anyhow::Result<Vec<Value>> {
-    let mut conversation = Conversation::begin(provider)?;
-    let hello = json!({
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": { "name": "counterfoil", "version": env!("CARGO_PKG_VERSION") },
-    });
-    conversation.request("initialize", hello).await?;
-    conversation.notify("notifications/initialized").await?;
-
-    let mut tools = Vec::new();
-    let mut params = json!({});
-    for _ in 0..MOST_PAGES {
-        let mut page = conversation.request("tools/list", params).await?;
-        match page["tools"].take() {
-            Value::Array(listed) => tools.extend(listed),
-            _ => bail!("the provider's list of tools is no list"),
+async fn over_http(
+    id: &ProviderId,
+    url: &str,
+    plan: &ProviderPlan,
+    headers: HeadersFrom<'_>,
+) -> anyhow::Result<Vec<Value>> {
+    let mut site = Site::new(url)?.with_environment(&plan.headers_env)?;
+    match headers {
+        HeadersFrom::Hand(values) => site = site.with_values(values)?,
+        HeadersFrom::Deployment(folder) if !plan.sealed_headers.is_empty() => {
+            let sealed = Arc::new(credentials::open(folder)?);
+            site = site.with_sealed(id, &plan.sealed_headers, &sealed)?;
         }
-        match page["nextCursor"].take() {
-            Value::String(cursor) => params = json!({ "cursor": cursor }),
-            _ => {
-                conversation.end().await;
-                return Ok(tools);
-            }
+        HeadersFrom::Deployment(_) => {}
+    }
+    let listed = listing::over_http(id.as_str(), site).await.map_err(|away| match away {
+        Away::Unauthorized => {
+            anyhow!("{away}: `--header-env` of `wrap`, or `headers set`, gives it a header")
         }
-    }
-    bail!("the provider's list of tools has no end")
-}
-
-struct Conversation {
-    child: Child,
-    input: ChildStdin,
-    output: Lines<BufReader<tokio::io::Take<ChildStdout>>>,
-    next_id: u64,
-}
-
-impl Conversation {
-    fn begin(provider: &ProviderPlan) -> anyhow::Result<Self> {
-        let (program, arguments) = provider.command.split_first().context("the provider has no command")?;
-        let mut command = Command::new(program);
-        command.args(arguments).env_clear().envs(&provider.env);
-        for name in INHERITED {
-            if let Some(value) = std::env::var_os(name).filter(|_| !provider.env.contains_key(name)) {
-                command.env(name, value);
-            }
-        }
-        command.current_dir(provider.folder.as_deref().unwrap_or(Path::new(".")));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
-        let mut child = command.spawn().with_context(|| format!("`{program}` did not start"))?;
-        let input = child.stdin.take().context("the provider has no standard input")?;
-        let output = child.stdout.take().context("the provider has no standard output")?;
-        // 64 MiB is more than any list of tools, and keeps a provider that never stops out of our memory.
-        let output = BufReader::new(output.take(64 << 20)).lines();
-        Ok(Self { child, input, output, next_id: 0 })
-    }
-
-    async fn request(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
-        let id = self.next_id;
-        self.next_id += 1;
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await?;
-        while let Some(line) = self.output.next_line().await? {
-            let Ok(mut message) = json::parse(line.as_bytes(), Profile::Foreign) else { continue };
-            // The provider may notify us, or ask something of its own, in between.
-            if message["id"] != json!(id) || message.get("method").is_some() {
-                continue;
-            }
-            if let Some(error) = message.get("error") {
-                bail!("the provider refused `{method}`: {}", error["message"]);
-            }
-            return Ok(message["result"].take());
-        }
-        bail!("the provider ended before it answered `{method}`")
-    }
-
-    async fn notify(&mut self, method: &str) -> anyhow::Result<()> {
-        self.send(&json!({ "jsonrpc": "2.0", "method": method })).await
-    }
-
-    async fn send(&mut self, message: &Value) -> anyhow::Result<()> {
-        self.input.write_all(format!("{message}\n").as_bytes()).await?;
-        Ok(self.input.flush().await?)
-    }
-
-    /// A well-behaved provider ends when its input does; another is killed when the value is dropped.
-    async fn end(mut self) {
-        drop(self.input);
-        drop(tokio::time::timeout(Duration::from_secs(2), self.child.wait()).await);
-    }
+        other => other.into(),
+    })?;
+    let tool = |text: &String| json::parse(text.as_bytes(), Profile::Foreign);
+    Ok(listed.iter().map(tool).collect::<Result<_, _>>()?)
 }

@@ -1,18 +1,31 @@
-//! Providers as an operator describes them in counterfoil.toml: how to start each one.
+//! Providers as an operator describes them in counterfoil.toml: how to start, or reach, each one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use counterfoil_core::id::ProviderId;
+use counterfoil_gateway::Sharing;
+use counterfoil_jwks::credentials::{Credential, HeaderName};
 use counterfoil_jwks::file::read_private;
 use serde::{Deserialize, Serialize};
 
-/// How one provider is started. The gateway's configuration has the same members, and names the project. Its variables
-/// may be credentials, so nothing here prints itself.
+/// How one provider is started, or where it is. The gateway's configuration has the same members, and names the project.
+/// Its variables may be credentials, so nothing here prints itself.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderPlan {
+    /// The program and its arguments. A provider has this or `url`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
+    /// Where it speaks MCP over HTTP: https, or http to this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Headers that it wants to see, whose values `counterfoil headers set` seals.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub sealed_headers: BTreeSet<HeaderName>,
+    /// Headers whose values are in the gateway's environment: name, variable.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers_env: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// More variables, in a file of mode 0600: they may be secrets. Read with the plan.
@@ -20,6 +33,9 @@ pub struct ProviderPlan {
     pub env_file: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
+    /// Who shares a connection; the gateway's own default where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sharing: Option<Sharing>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling_seconds: Option<u32>,
 }
@@ -27,9 +43,27 @@ pub struct ProviderPlan {
 impl ProviderPlan {
     /// A command and nothing else.
     pub fn of(command: Vec<String>) -> Self {
-        Self { command, env: BTreeMap::new(), env_file: None, folder: None, ceiling_seconds: None }
+        Self {
+            command,
+            url: None,
+            sealed_headers: BTreeSet::new(),
+            headers_env: BTreeMap::new(),
+            env: BTreeMap::new(),
+            env_file: None,
+            folder: None,
+            sharing: None,
+            ceiling_seconds: None,
+        }
+    }
+
+    /// An address, and the headers that it wants to see.
+    pub fn at(url: String, sealed_headers: BTreeSet<HeaderName>) -> Self {
+        Self { url: Some(url), sealed_headers, ..Self::of(Vec::new()) }
     }
 }
+
+/// Values of headers before they are sealed.
+pub type HeaderValues = BTreeMap<HeaderName, Credential>;
 
 pub type ProviderPlans = BTreeMap<ProviderId, ProviderPlan>;
 
@@ -39,6 +73,9 @@ pub type ProviderPlans = BTreeMap<ProviderId, ProviderPlan>;
 ///     rules = "rules.cedar"
 ///     [provider.files]
 ///     command = ["npx", "-y", "@modelcontextprotocol/server-filesystem", "/srv/files"]
+///     [provider.linear]
+///     url = "https://mcp.linear.app/mcp"
+///     sealed_headers = ["authorization"]
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -78,6 +115,9 @@ impl Plan {
         for provider in plan.providers.values_mut() {
             if let Some(file) = provider.env_file.take() {
                 provider.env.extend(variables(&folder.join(file)).map_err(refused)?);
+            }
+            if provider.url.is_some() {
+                continue;
             }
             let own = provider.folder.take();
             provider.folder = Some(own.map_or_else(|| folder.to_owned(), |own| folder.join(own)));

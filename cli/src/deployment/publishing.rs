@@ -13,7 +13,7 @@ use counterfoil_policy::{Bundle, LintError, Registry, pin_of, with_pins};
 
 use super::Folder;
 use super::founding::OPERATOR;
-use super::listing::list_tools;
+use super::listing::{HeadersFrom, list_tools};
 use super::providers::ProviderPlans;
 use crate::draft::is_marked;
 
@@ -26,7 +26,11 @@ pub struct Pinned {
 
 /// Writes a pin beside every tool of the registry that has none, from the provider's own list. Tools that the registry
 /// does not name stay out of it: an operator classifies, never a tool.
-pub async fn pin_unpinned(registry: &Path, providers: &ProviderPlans) -> anyhow::Result<Vec<Pinned>> {
+pub async fn pin_unpinned(
+    registry: &Path,
+    providers: &ProviderPlans,
+    folder: &Folder,
+) -> anyhow::Result<Vec<Pinned>> {
     let mut text = read(registry)?;
     let parsed = Registry::parse(&text).map_err(|errors| complain(registry, &errors))?;
     let mut pinned = Vec::new();
@@ -36,7 +40,7 @@ pub async fn pin_unpinned(registry: &Path, providers: &ProviderPlans) -> anyhow:
         if !provider.tools().any(|tool| tool.pin().is_none()) {
             continue;
         }
-        let listed = list_tools(plan).await.with_context(|| format!("provider `{id}`"))?;
+        let listed = list_tools(id, plan, HeadersFrom::Deployment(folder)).await?;
         let pins: Vec<(String, Digest)> = listed
             .iter()
             .filter_map(|tool| Some((tool["name"].as_str()?.to_owned(), tool)))

@@ -52,7 +52,7 @@ impl Standing {
 
         source.prepare(folder, clock::now())?;
         let providers = source.providers(folder, &record, &ports)?;
-        let pinned = pin_unpinned(&source.registry(folder), &providers).await?;
+        let pinned = pin_unpinned(&source.registry(folder), &providers, folder).await?;
         write_gateway_config(folder, &record, Mode::Dev, &ports, &providers)?;
 
         let evidence = Service::evidence(folder, &ports).await?;

@@ -227,6 +227,7 @@ async fn pins_are_written_once_and_for_named_tools_alone() {
     use super::providers::{ProviderPlan, ProviderPlans};
     use super::publishing::pin_unpinned;
     let folder = TempDir::new().unwrap();
+    let kept = Folder::open(folder.path()).unwrap();
     let registry = folder.path().join("registry.toml");
     let named = "# mine\nv = 1\n\n[provider.notes]\n\n[provider.notes.tool.read]\nservice = \"notes\"\nverb = \"read\"\n\
                  nouns = [{ type = \"path\", at = \"/path\" }]\n";
@@ -238,9 +239,9 @@ async fn pins_are_written_once_and_for_named_tools_alone() {
     let plan = ProviderPlan::of(["/bin/sh", "-c", script].map(str::to_owned).to_vec());
     let providers = ProviderPlans::from([("notes".parse().unwrap(), plan)]);
 
-    let first = pin_unpinned(&registry, &providers).await.unwrap();
+    let first = pin_unpinned(&registry, &providers, &kept).await.unwrap();
     let written = fs::read_to_string(&registry).unwrap();
-    let second = pin_unpinned(&registry, &providers).await.unwrap();
+    let second = pin_unpinned(&registry, &providers, &kept).await.unwrap();
 
     assert_eq!(first.iter().map(|pinned| pinned.tool.as_str()).collect::<Vec<_>>(), ["read"]);
     assert!(written.starts_with("# mine\n") && !written.contains("wipe"));

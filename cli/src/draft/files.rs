@@ -64,15 +64,24 @@ impl Place {
         &self.plan
     }
 
-    /// The provider that is started just so already.
-    pub fn started_by(&self, plan: &ProviderPlan) -> Option<&ProviderId> {
-        let own = std::path::absolute(&self.plan).ok()?;
+    /// Providers that are started or reached just so already. Those with an address may still be shown other headers.
+    pub fn reached_by<'a>(&'a self, plan: &'a ProviderPlan) -> impl Iterator<Item = &'a ProviderId> {
+        let own = std::path::absolute(&self.plan).ok();
         // Plan::from_file puts the file's own folder where none is named.
-        let folder = |plan: &ProviderPlan| plan.folder.clone().or_else(|| Some(own.parent()?.to_owned()));
-        let same = |known: &ProviderPlan| {
-            known.command == plan.command && known.env == plan.env && folder(known) == folder(plan)
+        let folder = move |plan: &ProviderPlan| {
+            plan.folder.clone().or_else(|| Some(own.as_ref()?.parent()?.to_owned()))
         };
-        self.providers.iter().chain(&self.reserved).find(|(_, known)| same(known)).map(|(id, _)| id)
+        let same = move |known: &ProviderPlan| match (&known.url, &plan.url) {
+            (None, None) => {
+                known.command == plan.command && known.env == plan.env && folder(known) == folder(plan)
+            }
+            (Some(one), Some(other)) => {
+                let names = |plan: &ProviderPlan| (plan.sealed_headers.clone(), plan.headers_env.clone());
+                one == other && names(known) == names(plan)
+            }
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        self.providers.iter().chain(&self.reserved).filter(move |(_, known)| same(known)).map(|(id, _)| id)
     }
 
     /// Takes an id for a provider that is added later.

@@ -1,4 +1,4 @@
-//! A provider's id from the command that starts it.
+//! A provider's id from the command that starts it, or from its address.
 
 use counterfoil_core::id::ProviderId;
 
@@ -9,6 +9,26 @@ pub fn provider_id(command: &[String]) -> ProviderId {
     let words = command.iter().map(String::as_str).filter(telling);
     let candidates = words.filter(|word| !is_launcher(word)).flat_map(parts);
     candidates.filter_map(|part| label(&part)).next().unwrap_or_else(fallback)
+}
+
+/// `https://mcp.linear.app/mcp` is `linear`: the last part of the host that tells anything.
+#[must_use]
+pub fn provider_id_at(url: &str) -> ProviderId {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest).split(['/', ':', '?']).next();
+    let host = host.unwrap_or_default();
+    let is_number = host.split('.').all(|part| part.parse::<u8>().is_ok());
+    let mut parts: Vec<&str> = host.split('.').filter(|part| !matches!(*part, "www" | "api")).collect();
+    if parts.len() > 1 {
+        parts.pop();
+    }
+    // `example.co.uk`: what is this short in front of the end says as little as the end.
+    while parts.len() > 1 && parts.last().is_some_and(|part| part.len() < 4) {
+        parts.pop();
+    }
+    match is_number || host == "localhost" || host.starts_with('[') {
+        true => fallback(),
+        false => parts.iter().rev().find_map(|part| label(part)).unwrap_or_else(fallback),
+    }
 }
 
 fn fallback() -> ProviderId {
@@ -72,6 +92,21 @@ mod tests {
         ] {
             let command: Vec<String> = command.split(' ').map(str::to_owned).collect();
             assert_eq!(provider_id(&command).as_str(), id, "{command:?}");
+        }
+    }
+
+    #[test]
+    fn an_address_names_its_provider() {
+        for (url, id) in [
+            ("https://mcp.linear.app/mcp", "linear"),
+            ("https://api.githubcopilot.com/mcp/", "githubcopilot"),
+            ("https://mcp.example.co.uk:8443/mcp", "example"),
+            ("https://www.notes-server.example/", "notes"),
+            ("http://127.0.0.1:3001/mcp", "tools"),
+            ("http://[::1]:3001/mcp", "tools"),
+            ("http://localhost:3001/mcp", "tools"),
+        ] {
+            assert_eq!(provider_id_at(url).as_str(), id, "{url}");
         }
     }
 }

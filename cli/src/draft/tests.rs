@@ -166,5 +166,8 @@ fn what_stands_in_the_three_files_is_kept_and_added_to() {
     let registry = std::fs::read_to_string(plan.registry).unwrap();
     assert!(registry.starts_with(&kept));
     assert!(Bundle::compile(&registry, &std::fs::read_to_string(plan.rules).unwrap()).is_ok());
-    assert_eq!(Place::open(folder.path()).unwrap().started_by(&command("two")), Some(&second.provider));
+    assert_eq!(
+        Place::open(folder.path()).unwrap().reached_by(&command("two")).next(),
+        Some(&second.provider)
+    );
 }

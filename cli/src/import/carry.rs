@@ -1,4 +1,6 @@
-//! One entry of a host: what starts the server, or the places that cannot be carried over.
+//! One entry of a host: what starts the server, where it is, or the places that cannot be carried over.
+
+mod remote;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,12 +10,25 @@ use serde_json::Value;
 use super::Entry;
 use super::host::{Host, Spelling};
 use super::variables::{Surroundings, expand};
+use crate::deployment::providers::HeaderValues;
 
-/// How the server of an entry is started. `env` holds secrets: it has no `Debug`.
-pub struct Carried {
+/// How the server of an entry is reached. Both hold secrets, and have no `Debug`.
+pub enum Carried {
+    Child(Child),
+    Remote(Remote),
+}
+
+/// A server that somebody has to start.
+pub struct Child {
     pub command: Vec<String>,
     pub env: BTreeMap<String, String>,
     pub folder: Option<PathBuf>,
+}
+
+/// A server with an address, and the headers that it wants to see.
+pub struct Remote {
+    pub url: String,
+    pub headers: HeaderValues,
 }
 
 /// Where something stands that we cannot do.
@@ -26,7 +41,7 @@ pub struct Refusal {
 
 pub enum Fate {
     Carried(Carried),
-    /// It starts our own bridge.
+    /// It starts our own bridge, or goes to our own gateway.
     Ours,
     /// The host does not start it.
     SwitchedOff,
@@ -36,7 +51,7 @@ pub enum Fate {
 /// What becomes of an entry. Every member is carried, kept with the host, or named in a refusal.
 pub fn carry(host: Host, entry: &Entry, around: &Surroundings<'_>) -> Fate {
     let members = &entry.members;
-    if is_ours(entry) {
+    if is_ours(entry, around) {
         return Fate::Ours;
     }
     if members.get("enabled") == Some(&Value::Bool(false))
@@ -45,43 +60,33 @@ pub fn carry(host: Host, entry: &Entry, around: &Surroundings<'_>) -> Fate {
         return Fate::SwitchedOff;
     }
     let mut reading = Reading { entry, spelling: host.spelling(), around, refusals: Vec::new() };
-    if let Some(refusal) = speaks_http(entry) {
-        return Fate::Refused(vec![refusal]);
-    }
-    let command = reading.command();
-    let mut env = reading.env();
-    env.extend(reading.forwarded());
-    let folder = reading.folder();
+    let (carried, read) = match remote::speaks_http(entry) {
+        true => (Carried::Remote(reading.remote(host)), remote::members(host)),
+        false => (Carried::Child(reading.child()), &["command", "args", "env", "env_vars", "cwd"][..]),
+    };
     for name in members.keys() {
-        let known = ["command", "args", "env", "env_vars", "cwd", "disabled"].contains(&name.as_str());
+        let known = name == "disabled" || read.contains(&name.as_str());
         if !known && !host.keeps(name) {
             reading.refuse(name, "is not known here, and what it does would be lost");
         }
     }
     match reading.refusals.is_empty() {
-        true => Fate::Carried(Carried { command, env, folder: folder.or_else(|| around.workspace.clone()) }),
+        true => Fate::Carried(carried),
         false => Fate::Refused(reading.refusals),
     }
 }
 
-/// `…/counterfoil stdio <provider> …`, as we write it.
-fn is_ours(entry: &Entry) -> bool {
+/// `…/counterfoil stdio <provider> …`, as we write it, or the gateway's own address.
+fn is_ours(entry: &Entry, around: &Surroundings<'_>) -> bool {
+    let url = entry.members.get("url").and_then(Value::as_str).unwrap_or_default();
+    let path = url.strip_prefix(around.gateway.trim_end_matches('/'));
+    if path.is_some_and(|path| path == "/mcp" || path.starts_with("/mcp/")) {
+        return true;
+    }
     let program = entry.members.get("command").and_then(Value::as_str).unwrap_or_default();
     let is_counterfoil =
         program.rsplit(['/', '\\']).next().is_some_and(|name| name.starts_with("counterfoil"));
     is_counterfoil && entry.members.get("args").is_some_and(|arguments| arguments[0] == "stdio")
-}
-
-fn speaks_http(entry: &Entry) -> Option<Refusal> {
-    let remote = |kind: &Value| kind.as_str().is_some_and(|kind| kind != "stdio");
-    let by_type = entry.members.get("type").is_some_and(remote);
-    let by_address =
-        ["url", "serverUrl", "httpUrl"].into_iter().find(|name| entry.members.contains_key(*name));
-    let member = by_address.or(by_type.then_some("type"))?;
-    Some(Refusal {
-        place: format!("{}.{member}", entry.place()),
-        reason: "a server behind HTTP is not imported yet; it stays as it is".to_owned(),
-    })
 }
 
 struct Reading<'a> {
@@ -106,6 +111,14 @@ impl Reading<'_> {
             self.refuse(member, &reason);
             String::new()
         })
+    }
+
+    fn child(&mut self) -> Child {
+        let command = self.command();
+        let mut env = self.env();
+        env.extend(self.forwarded());
+        let folder = self.folder().or_else(|| self.around.workspace.clone());
+        Child { command, env, folder }
     }
 
     fn command(&mut self) -> Vec<String> {

@@ -1,6 +1,8 @@
 //! Files as the five hosts write them, carried over and pointed at the gateway.
 
 use super::*;
+use counterfoil_jwks::Credential;
+use counterfoil_jwks::credentials::HeaderName;
 use std::path::PathBuf;
 
 const PROGRAM: &str = "/opt/counterfoil";
@@ -33,6 +35,7 @@ fn fates(host: Host, file: &HostFile, path: &Path) -> Vec<(Entry, Fate)> {
             environment: &environment,
             home: "/home/ada".into(),
             workspace: host.workspace(path, &entry.keys),
+            gateway: "http://127.0.0.1:8787",
         };
         let fate = carry(host, &entry, &around);
         (entry, fate)
@@ -40,13 +43,28 @@ fn fates(host: Host, file: &HostFile, path: &Path) -> Vec<(Entry, Fate)> {
     entries.into_iter().map(fate).collect()
 }
 
-fn carried(host: Host, name: &str) -> Carried {
+fn fate(host: Host, name: &str) -> Option<Fate> {
     let (text, path) = fixture(host);
     let found = fates(host, &HostFile::parse(host, text).unwrap(), &path);
-    match found.into_iter().find(|(entry, _)| entry.name() == name) {
-        Some((_, Fate::Carried(carried))) => carried,
+    found.into_iter().find(|(entry, _)| entry.name() == name).map(|(_, fate)| fate)
+}
+
+fn carried(host: Host, name: &str) -> Child {
+    match fate(host, name) {
+        Some(Fate::Carried(Carried::Child(child))) => child,
         _ => panic!("{host:?} {name} is not carried"),
     }
+}
+
+/// Address and headers of a server that is reached over HTTP.
+fn reached(host: Host, name: &str) -> (String, Vec<(String, String)>) {
+    let Some(Fate::Carried(Carried::Remote(Remote { url, headers }))) = fate(host, name) else {
+        panic!("{host:?} {name} is not carried")
+    };
+    let text = |(name, value): (&HeaderName, &Credential)| {
+        (name.as_str().to_owned(), value.dangerous_text().to_owned())
+    };
+    (url, headers.iter().map(text).collect())
 }
 
 fn refusals(host: Host) -> Vec<String> {
@@ -125,7 +143,7 @@ fn claude_codes_own_file_keeps_all_that_is_not_a_server() {
     assert!(imported.contains("\"lastCost\": 0.25"));
     assert!(!imported.contains("pg-secret"));
     let of_site = fates(Host::ClaudeCode, &file, path).pop().map(|(_, fate)| fate);
-    let Some(Fate::Carried(db)) = of_site else { panic!("the project's server is carried") };
+    let Some(Fate::Carried(Carried::Child(db))) = of_site else { panic!("the project's server is carried") };
     assert_eq!(db.folder.as_deref(), Some(Path::new("/home/ada/site")));
 }
 
@@ -147,17 +165,67 @@ fn vs_codes_comments_stay_and_its_questions_are_refused() {
     assert!(imported.contains("// shared with the team") && imported.contains("\"id\": \"token\""));
     assert_eq!(
         refusals(Host::VsCode),
-        ["servers.asks.env.TOKEN", "servers.fileful.envFile", "servers.remote.url"]
+        ["servers.asks.env.TOKEN", "servers.fileful.envFile", "servers.remote.headers.Authorization"]
     );
 }
 
 #[test]
-fn cursors_variables_are_put_in_place_and_its_remote_servers_refused() {
+fn cursors_variables_are_put_in_place_and_what_needs_a_sign_in_is_refused() {
     let git = carried(Host::Cursor, "git");
 
     assert_eq!(git.command, ["uvx", "mcp-server-git", "--repository", "/srv/site"]);
     assert_eq!((git.env["GIT_TOKEN"].as_str(), git.env["HOME_DIR"].as_str()), ("gh-secret", "/home/ada"));
-    assert_eq!(refusals(Host::Cursor), ["mcpServers.linear.url"]);
+    assert_eq!(refusals(Host::Cursor), ["mcpServers.old.type", "mcpServers.signed-in.auth"]);
+}
+
+/// C5: address and headers in each host's own spelling; what is put in an entry's place names neither.
+#[test]
+fn servers_behind_http_are_carried_over_from_every_host() {
+    let url = |path: &str| format!("https://tickets.example.com/{path}");
+    let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    for (host, name, url, headers) in [
+        (Host::ClaudeCode, "tickets", url("mcp"), vec![header("authorization", "Bearer gh-secret")]),
+        (Host::ClaudeDesktop, "tickets", url("mcp"), vec![header("x-key", "tickets-secret")]),
+        (Host::VsCode, "tickets", url("mcp"), vec![header("x-key", "gh-secret")]),
+        (
+            Host::Cursor,
+            "linear",
+            "https://mcp.linear.app/mcp".to_owned(),
+            vec![header("authorization", "Bearer gh-secret"), header("x-team", "linear-secret")],
+        ),
+        (
+            Host::Codex,
+            "tickets",
+            url("mcp"),
+            vec![
+                header("authorization", "Bearer gh-secret"),
+                header("x-team", "team-secret"),
+                header("x-user", "ada"),
+            ],
+        ),
+    ] {
+        assert_eq!(reached(host, name), (url.clone(), headers), "{host:?}");
+        let (text, path) = fixture(host);
+        let imported = imported(host, text, &path);
+        assert!(!imported.contains(&url), "{imported}");
+        let entries = HostFile::parse(host, &imported).unwrap().entries().unwrap();
+        let entry = entries.into_iter().find(|entry| entry.name() == name).unwrap();
+        assert!(entry.members.get("type").is_none_or(|kind| kind == "stdio"), "{imported}");
+        assert!(
+            !imported.contains("bearer_token_env_var") && !imported.contains("http_headers"),
+            "{imported}"
+        );
+    }
+    assert!(
+        imported(Host::ClaudeCode, fixture(Host::ClaudeCode).0, &fixture(Host::ClaudeCode).1)
+            .contains("30000")
+    );
+}
+
+/// Otherwise an import would put the gateway behind itself.
+#[test]
+fn an_entry_that_leads_to_the_gateway_is_ours() {
+    assert!(matches!(fate(Host::Cursor, "ours"), Some(Fate::Ours)));
 }
 
 #[test]
@@ -191,6 +259,16 @@ fn what_cannot_be_carried_over_is_refused_with_its_place() {
         (r#"{"command":"x","env":{"A":"${ABSENT}"}}"#, "mcpServers.s.env.A"),
         (r#"{"command":"x","cwd":"../up","timeout":1,"autoApprove":["*"]}"#, "mcpServers.s.autoApprove"),
         (r#"{"type":"sse","command":"x"}"#, "mcpServers.s.type"),
+        (r#"{"type":"http"}"#, "mcpServers.s.url"),
+        (r#"{"type":"stdio","url":"https://a.example/"}"#, "mcpServers.s.type"),
+        (r#"{"serverUrl":"https://a.example/"}"#, "mcpServers.s.url"),
+        (r#"{"url":"https://a.example/?key=1"}"#, "mcpServers.s.url"),
+        (r#"{"url":"http://a.example/"}"#, "mcpServers.s.url"),
+        (r#"{"url":"https://a.example/","headers":{"Host":"b"}}"#, "mcpServers.s.headers.Host"),
+        (r#"{"url":"https://a.example/","headers":{"X":"a\nb"}}"#, "mcpServers.s.headers.X"),
+        (r#"{"url":"https://a.example/","headers":{"X":"${ABSENT}"}}"#, "mcpServers.s.headers.X"),
+        (r#"{"url":"https://a.example/","headersHelper":"./token.sh"}"#, "mcpServers.s.headersHelper"),
+        (r#"{"url":"https://a.example/","oauth":{}}"#, "mcpServers.s.oauth"),
     ] {
         let text = format!(r#"{{"mcpServers":{{"s":{entry}}}}}"#);
         let file = HostFile::parse(Host::ClaudeCode, &text).unwrap();
@@ -198,6 +276,7 @@ fn what_cannot_be_carried_over_is_refused_with_its_place() {
             fates(Host::ClaudeCode, &file, Path::new("/srv/site/.mcp.json")).pop().map(|(_, fate)| fate);
         let Some(Fate::Refused(refusals)) = fate else { panic!("{entry} is not refused") };
         assert_eq!(refusals[0].place, place, "{entry}");
+        assert!(!refusals[0].reason.contains("key=1"), "{}", refusals[0].reason);
     }
     for bad in
         ["[]", "{\"mcpServers\":[]}", "{\"mcpServers\":{\"s\":1}}", "{\"mcpServers\":{},\"mcpServers\":{}}"]

@@ -12,6 +12,8 @@ pub struct Surroundings<'a> {
     pub home: PathBuf,
     /// The host's workspace, where the file belongs to one.
     pub workspace: Option<PathBuf>,
+    /// The gateway itself, such as `http://127.0.0.1:8787`.
+    pub gateway: &'a str,
 }
 
 /// The value with its variables put in place, or the reason why one cannot be.

@@ -22,6 +22,8 @@ pub enum Kind {
     Breaking,
     /// Sends everybody somewhere else.
     Redirecting,
+    /// Knows nobody: 401.
+    Closed,
     /// Takes everything and says nothing.
     Silent,
 }
@@ -69,6 +71,7 @@ async fn answer(
         Kind::Redirecting => {
             (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, "/elsewhere")]).into_response()
         }
+        Kind::Closed => StatusCode::UNAUTHORIZED.into_response(),
         Kind::Silent => std::future::pending().await,
         Kind::Modern => modern(&headers, &message),
         Kind::Legacy | Kind::Breaking | Kind::Oldest => legacy(&remote, &headers, &message).await,

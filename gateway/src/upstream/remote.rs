@@ -49,6 +49,14 @@ enum Speech {
     },
 }
 
+/// What became of one request.
+struct Exchanged {
+    outcome: Outcome,
+    /// The session that the answer names.
+    session: Option<HeaderValue>,
+    status: Option<StatusCode>,
+}
+
 pub struct Remote {
     site: Arc<Site>,
     provider: String,
@@ -86,7 +94,7 @@ impl Remote {
             return Outcome::Unsent;
         };
         tokio::select! {
-            (outcome, _) = self.exchange(id, request) => {
+            Exchanged { outcome, .. } = self.exchange(id, request) => {
                 self.notice_mismatch(&outcome);
                 outcome
             }
@@ -104,8 +112,9 @@ impl Remote {
     /// Ends a session; whoever has none has nothing to end.
     pub async fn stop(&self) {
         self.gone.cancel();
-        if let Speech::Legacy { session: Some(_), .. } = &self.speech {
-            let request = self.dressed(self.site.client.delete(self.site.url.clone()));
+        if let Speech::Legacy { session: Some(_), .. } = &self.speech
+            && let Some(request) = self.dressed(self.site.client.delete(self.site.url.clone()))
+        {
             let _ = tokio::time::timeout(COURTESY, request.send()).await;
         }
     }
@@ -121,7 +130,7 @@ impl Remote {
             Speech::Legacy { .. } => params.to_owned(),
         };
         let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{},"params":{own}}}"#, quoted(method));
-        let request = self.post(text);
+        let request = self.post(text)?;
         Some(match self.speech {
             Speech::Legacy { .. } => request,
             Speech::Modern => {
@@ -134,7 +143,7 @@ impl Remote {
         })
     }
 
-    fn post(&self, text: String) -> RequestBuilder {
+    fn post(&self, text: String) -> Option<RequestBuilder> {
         let request = self.site.client.post(self.site.url.clone()).body(text);
         self.dressed(
             request
@@ -143,7 +152,15 @@ impl Remote {
         )
     }
 
-    fn dressed(&self, request: RequestBuilder) -> RequestBuilder {
+    /// None when a header that must go with it does not open: then nothing is sent.
+    fn dressed(&self, request: RequestBuilder) -> Option<RequestBuilder> {
+        let own = match self.site.headers() {
+            Ok(own) => own,
+            Err(error) => {
+                tracing::error!(provider = %self.provider, %error, "a header does not open, so nothing is sent");
+                return None;
+            }
+        };
         let mut headers = HeaderMap::new();
         match &self.speech {
             Speech::Modern => {
@@ -157,16 +174,17 @@ impl Remote {
                 }
             }
         }
-        request.headers(self.site.headers.0.clone()).headers(headers)
+        Some(request.headers(own).headers(headers))
     }
 
-    /// One request and its answer, with the session that the answer names.
-    async fn exchange(&self, id: u64, request: RequestBuilder) -> (Outcome, Option<HeaderValue>) {
+    /// One request and its answer.
+    async fn exchange(&self, id: u64, request: RequestBuilder) -> Exchanged {
+        let without_answer = |outcome| Exchanged { outcome, session: None, status: None };
         let response = match request.send().await {
             Ok(response) => response,
             // No connection, so nothing was sent over it.
-            Err(error) if error.is_connect() => return (Outcome::Unsent, None),
-            Err(_) => return (Outcome::Gone, None),
+            Err(error) if error.is_connect() => return without_answer(Outcome::Unsent),
+            Err(_) => return without_answer(Outcome::Gone),
         };
         let session = response.headers().get(SESSION).cloned();
         let status = response.status();
@@ -178,7 +196,7 @@ impl Remote {
             tracing::warn!(provider = %self.provider, status = status.as_u16(), "provider answered no message");
             self.notice_end_of_session(status);
         }
-        (outcome, session)
+        Exchanged { outcome, session, status: Some(status) }
     }
 
     /// Headers that contradict the body are made from a schema that has changed: it is read again for the next call.
@@ -247,7 +265,9 @@ impl Remote {
     }
 
     fn send_and_forget(&self, text: String) {
-        let request = self.post(text).timeout(COURTESY);
+        let Some(request) = self.post(text).map(|request| request.timeout(COURTESY)) else {
+            return;
+        };
         tokio::spawn(async move { request.send().await.map(|_| ()) });
     }
 }

@@ -128,7 +128,8 @@ fn a_nonce_is_fresh_each_time_and_an_older_value_is_gone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("headers.sealed");
     let mut credentials = filled(&path);
-    let seal = |credentials: &Credentials| serde_json::to_string(&credentials.document.headers.last()).unwrap();
+    let seal =
+        |credentials: &Credentials| serde_json::to_string(&credentials.document.headers.last()).unwrap();
     let linear = || place("linear", "authorization");
 
     credentials.set(linear(), &Credential::parse("new").unwrap()).unwrap();
@@ -140,7 +141,10 @@ fn a_nonce_is_fresh_each_time_and_an_older_value_is_gone() {
     credentials.remove(&linear().provider, &linear().name).unwrap();
     let again = credentials.remove(&linear().provider, &linear().name);
     assert!(matches!(again, Err(CredentialError::Absent { .. })));
-    assert_eq!(Credentials::open(&path, kek()).unwrap().places().collect::<Vec<_>>(), [place("mail", "x-key")]);
+    assert_eq!(
+        Credentials::open(&path, kek()).unwrap().places().collect::<Vec<_>>(),
+        [place("mail", "x-key")]
+    );
 }
 
 #[test]

@@ -3,10 +3,11 @@
 //! Servers of the legacy era answer the first in many ways, and some not at all; only an answer that is one of the
 //! modern era counts as such. What was found is remembered for the address, so that most connections ask once.
 
-use super::{Era, Remote, Site, Speech};
+use super::{Era, Exchanged, Remote, Site, Speech};
 use crate::raw::{Object, quoted};
 use crate::upstream::Away;
 use crate::upstream::connection::Outcome;
+use reqwest::StatusCode;
 use reqwest::header::HeaderValue;
 use serde_json::Value;
 use std::sync::Arc;
@@ -89,9 +90,12 @@ impl Remote {
         let request = self.request(id, ("initialize", &params), None).ok_or(Away::NotIntroduced)?;
         let answered = tokio::time::timeout(WITHIN, self.exchange(id, request)).await;
         let (result, session) = match answered.map_err(|_| Away::NotIntroduced)? {
-            (Outcome::Returned(result), session) => (result, session),
-            (Outcome::Unsent, _) => return Err(Away::Unreachable),
-            _ => return Err(Away::NotIntroduced),
+            Exchanged { outcome: Outcome::Returned(result), session, .. } => (result, session),
+            Exchanged { outcome: Outcome::Unsent, .. } => return Err(Away::Unreachable),
+            Exchanged { status: Some(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN), .. } => {
+                return Err(Away::Unauthorized);
+            }
+            Exchanged { .. } => return Err(Away::NotIntroduced),
         };
         let result = Object::read_loosely(&result).map_err(|_| Away::NotIntroduced)?;
         let revision = REVISIONS
@@ -103,7 +107,8 @@ impl Remote {
         self.speech = Speech::Legacy { revision, session };
         let notice = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
         // Waited for, since some refuse what comes before it. One that refuses this says so with the next request.
-        let _ = tokio::time::timeout(WITHIN, self.post(notice.to_owned()).send()).await;
+        let notice = self.post(notice.to_owned()).ok_or(Away::NotIntroduced)?;
+        let _ = tokio::time::timeout(WITHIN, notice.send()).await;
         Ok(instructions(&result))
     }
 }

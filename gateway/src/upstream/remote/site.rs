@@ -1,18 +1,18 @@
 //! Where a provider is, and what it wants to see of us.
 //!
 //! Promised: https, or http to this machine; no redirect is followed and no proxy used, so nothing that we send reaches
-//! any other host. Static headers come from a file of mode 0600 or from the environment, and are never printed.
-//!
-//!     Authorization: Bearer …          one line for each header
+//! any other host. A sealed header is opened for one request to the address that it was sealed for, and closed again;
+//! none is ever printed.
+//! Not promised: that the HTTP client wipes its copy of a header; it gives the memory back with the request.
 
 use super::Era;
+use counterfoil_core::id::ProviderId;
+use counterfoil_jwks::credentials::{self, Credential, CredentialError, Credentials, Place};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use zeroize::Zeroizing;
 
@@ -23,47 +23,39 @@ const KEEP_IDLE: Duration = Duration::from_secs(4);
 pub struct Site {
     pub(super) url: Url,
     pub(super) client: Client,
-    pub(super) headers: StaticHeaders,
+    held: HeldHeaders,
+    sealed: Vec<SealedHeader>,
     era: Mutex<Option<Era>>,
 }
 
 /// Often a credential: neither printed nor copied.
-pub(super) struct StaticHeaders(pub HeaderMap);
+#[derive(Default)]
+struct HeldHeaders(HeaderMap);
+
+struct SealedHeader {
+    name: HeaderName,
+    place: Place,
+    from: Arc<Credentials>,
+}
 
 #[derive(Debug, thiserror::Error)]
 pub enum SiteError {
-    #[error("`{0}` is no address: https, or http to this machine, without user, query or fragment")]
-    Url(String),
-    #[error("cannot read `{0}`: {1}")]
-    Unreadable(PathBuf, std::io::Error),
-    #[error("`{0}` can be read by others: its mode has to be 0600")]
-    Open(PathBuf),
-    #[error("line {1} of `{0}` is not `Name: value`")]
-    Line(PathBuf, usize),
+    /// Without the address itself: what makes it none may be a key in its query.
+    #[error("its url is no address: https, or http to this machine, without user, query or fragment")]
+    Url,
     #[error("environment variable `{0}` is not set")]
     Unset(String),
     #[error("`{0}` is a header that cannot be set, or its value is not printable")]
     Header(String),
+    #[error(transparent)]
+    Sealed(#[from] CredentialError),
     #[error("HTTP client: {0}")]
     Client(#[from] reqwest::Error),
 }
 
 impl Site {
-    /// `environment` says which variable holds which header.
-    pub fn new(
-        url: &str,
-        file: Option<&Path>,
-        environment: &BTreeMap<String, String>,
-    ) -> Result<Self, SiteError> {
-        let url = Url::parse(url).ok().filter(may_be_asked).ok_or_else(|| SiteError::Url(url.to_owned()))?;
-        let mut headers = HeaderMap::new();
-        if let Some(file) = file {
-            read_file(file, &mut headers)?;
-        }
-        for (name, variable) in environment {
-            let value = std::env::var(variable).map_err(|_| SiteError::Unset(variable.clone()))?;
-            set(&mut headers, name, &Zeroizing::new(value))?;
-        }
+    pub fn new(url: &str) -> Result<Self, SiteError> {
+        let url = Url::parse(url).ok().filter(may_be_asked).ok_or(SiteError::Url)?;
         let client = Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
@@ -71,7 +63,71 @@ impl Site {
             .connect_timeout(CONNECT_WITHIN)
             .pool_idle_timeout(KEEP_IDLE)
             .build()?;
-        Ok(Self { url, client, headers: StaticHeaders(headers), era: Mutex::new(None) })
+        Ok(Self { url, client, held: HeldHeaders::default(), sealed: Vec::new(), era: Mutex::new(None) })
+    }
+
+    /// Headers that are in the environment: which variable holds which. They are read now and held.
+    pub fn with_environment(mut self, variables: &BTreeMap<String, String>) -> Result<Self, SiteError> {
+        for (name, variable) in variables {
+            let value = std::env::var(variable).map_err(|_| SiteError::Unset(variable.clone()))?;
+            self.held.set(name, &Zeroizing::new(value))?;
+        }
+        Ok(self)
+    }
+
+    /// Headers that the caller has in its hand.
+    pub fn with_values<'a>(
+        mut self,
+        values: impl IntoIterator<Item = (&'a credentials::HeaderName, &'a Credential)>,
+    ) -> Result<Self, SiteError> {
+        for (name, value) in values {
+            self.held.set(name.as_str(), value.dangerous_text())?;
+        }
+        Ok(self)
+    }
+
+    /// Headers that are sealed, and must be there: each is opened once now, and then for every request.
+    pub fn with_sealed(
+        mut self,
+        provider: &ProviderId,
+        names: &BTreeSet<credentials::HeaderName>,
+        from: &Arc<Credentials>,
+    ) -> Result<Self, SiteError> {
+        for name in names {
+            let place = Place { provider: provider.clone(), name: name.clone(), origin: self.origin() };
+            let header = Self::settable(name.as_str())?;
+            drop(sensitive(name.as_str(), from.value(&place)?.dangerous_text())?);
+            self.sealed.push(SealedHeader { name: header, place, from: from.clone() });
+        }
+        Ok(self)
+    }
+
+    /// Scheme, host and port: what a sealed header is bound to.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        self.url.origin().ascii_serialization()
+    }
+
+    /// A header that may be set from outside: those that say what a message is are ours alone.
+    pub fn settable(name: &str) -> Result<HeaderName, SiteError> {
+        let refused = || SiteError::Header(name.to_owned());
+        let header: HeaderName = name.parse().map_err(|_| refused())?;
+        let ours =
+            ["mcp-", "content-", "accept", "host", "connection", "transfer-", "upgrade", "last-event-id"];
+        match ours.iter().any(|ours| header.as_str().starts_with(ours)) {
+            true => Err(refused()),
+            false => Ok(header),
+        }
+    }
+
+    /// What goes with one request.
+    pub(super) fn headers(&self) -> Result<HeaderMap, SiteError> {
+        let mut headers = self.held.0.clone();
+        for sealed in &self.sealed {
+            let value = sealed.from.value(&sealed.place)?;
+            headers.insert(sealed.name.clone(), sensitive(sealed.name.as_str(), value.dangerous_text())?);
+        }
+        Ok(headers)
     }
 
     /// What it spoke the last time. A wrong guess costs one request.
@@ -92,38 +148,23 @@ fn may_be_asked(url: &Url) -> bool {
     scheme && bare && url.query().is_none() && url.host_str().is_some()
 }
 
-fn read_file(path: &Path, headers: &mut HeaderMap) -> Result<(), SiteError> {
-    let unreadable = |error| SiteError::Unreadable(path.to_owned(), error);
-    let mode = std::fs::metadata(path).map_err(unreadable)?.permissions().mode();
-    if mode & 0o077 != 0 {
-        return Err(SiteError::Open(path.to_owned()));
+impl HeldHeaders {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), SiteError> {
+        self.0.insert(Site::settable(name)?, sensitive(name, value)?);
+        Ok(())
     }
-    let text = Zeroizing::new(std::fs::read_to_string(path).map_err(unreadable)?);
-    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let (name, value) =
-            line.split_once(':').ok_or_else(|| SiteError::Line(path.to_owned(), number + 1))?;
-        set(headers, name.trim(), value.trim())?;
-    }
-    Ok(())
 }
 
-/// Headers that say what a message is are ours alone.
-fn set(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), SiteError> {
-    let refused = || SiteError::Header(name.to_owned());
-    let header: HeaderName = name.parse().map_err(|_| refused())?;
-    let ours = ["mcp-", "content-", "accept", "host", "connection", "transfer-", "upgrade", "last-event-id"];
-    if ours.iter().any(|ours| header.as_str().starts_with(ours)) {
-        return Err(refused());
-    }
-    let mut value = HeaderValue::from_str(value).map_err(|_| refused())?;
+fn sensitive(name: &str, value: &str) -> Result<HeaderValue, SiteError> {
+    let mut value = HeaderValue::from_str(value).map_err(|_| SiteError::Header(name.to_owned()))?;
     value.set_sensitive(true);
-    headers.insert(header, value);
-    Ok(())
+    Ok(value)
 }
 
 impl fmt::Debug for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.headers.0.keys().map(HeaderName::as_str).collect();
+        let sealed = self.sealed.iter().map(|sealed| &sealed.name);
+        let names: Vec<&str> = self.held.0.keys().chain(sealed).map(HeaderName::as_str).collect();
         write!(f, "Site({}, {names:?})", self.url)
     }
 }
@@ -131,10 +172,9 @@ impl fmt::Debug for Site {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use counterfoil_jwks::Kek;
 
-    fn site(url: &str) -> Result<Site, SiteError> {
-        Site::new(url, None, &BTreeMap::new())
-    }
+    const SECRET: &str = "Bearer hunter2";
 
     // C7
     #[test]
@@ -142,7 +182,7 @@ mod tests {
         for good in
             ["https://mcp.example/mcp", "http://127.0.0.1:3001/mcp", "http://[::1]/", "http://localhost/x"]
         {
-            assert!(site(good).is_ok(), "{good}");
+            assert!(Site::new(good).is_ok(), "{good}");
         }
         for bad in [
             "http://mcp.example/mcp",
@@ -153,30 +193,56 @@ mod tests {
             "file:///etc/passwd",
             "mcp.example",
         ] {
-            assert!(matches!(site(bad), Err(SiteError::Url(_))), "{bad}");
+            assert!(matches!(Site::new(bad), Err(SiteError::Url)), "{bad}");
         }
+    }
+
+    /// A file with one header for one provider at one address.
+    fn sealed(folder: &std::path::Path, name: &str) -> Arc<Credentials> {
+        let kek = Kek::from_hex(&"ab".repeat(32), "the test").expect("a key");
+        let mut credentials = Credentials::open_or_begin(&folder.join("sealed"), kek).expect("a file");
+        let place = Place {
+            provider: "notes".parse().expect("an id"),
+            name: name.parse().expect("a name"),
+            origin: "https://mcp.example".to_owned(),
+        };
+        credentials.set(place, &Credential::parse(SECRET).expect("a value")).expect("sealed");
+        Arc::new(credentials)
+    }
+
+    fn with_sealed(url: &str, name: &str, from: &Arc<Credentials>) -> Result<Site, SiteError> {
+        let names = [name.parse().expect("a name")].into();
+        Site::new(url)?.with_sealed(&"notes".parse().expect("an id"), &names, from)
     }
 
     // C5, T9
     #[test]
-    fn static_headers_come_from_a_closed_file_and_are_not_printed() {
+    fn a_sealed_header_goes_to_its_own_address_and_is_not_printed() {
         let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("headers");
-        let write = |text: &str, mode: u32| {
-            std::fs::write(&path, text).expect("written");
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("set");
-            Site::new("https://mcp.example/", Some(&path), &BTreeMap::new())
-        };
+        let from = sealed(folder.path(), "authorization");
 
-        let good = write("Authorization: Bearer hunter2\n\nX-Team: 7\n", 0o600).expect("good");
+        let site = with_sealed("https://mcp.example/mcp", "Authorization", &from).expect("a site");
+        let elsewhere = with_sealed("https://evil.example/mcp", "authorization", &from);
+        let absent = with_sealed("https://mcp.example/mcp", "x-key", &from);
 
-        assert_eq!(good.headers.0["authorization"], "Bearer hunter2");
-        let printed = format!("{good:?} {:?}", good.headers.0);
+        let headers = site.headers().expect("they open");
+        assert_eq!(headers["authorization"], SECRET);
+        let printed = format!("{site:?} {headers:?} {elsewhere:?} {absent:?}");
         assert!(printed.contains("authorization") && !printed.contains("hunter2"), "{printed}");
-        assert!(matches!(write("Authorization: x", 0o640), Err(SiteError::Open(_))));
-        assert!(matches!(write("nonsense hunter2", 0o600), Err(SiteError::Line(_, 1))));
-        for ours in ["Mcp-Session-Id: x", "Host: x", "Content-Type: x"] {
-            assert!(matches!(write(ours, 0o600), Err(SiteError::Header(_))), "{ours}");
+        assert!(matches!(elsewhere, Err(SiteError::Sealed(CredentialError::OtherOrigin { .. }))));
+        assert!(matches!(absent, Err(SiteError::Sealed(CredentialError::Absent { .. }))));
+    }
+
+    #[test]
+    fn headers_that_say_what_a_message_is_are_ours_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for ours in ["Mcp-Session-Id", "Host", "Content-Type"] {
+            let from = sealed(folder.path(), ours);
+            let refused = with_sealed("https://mcp.example/mcp", ours, &from);
+            assert!(matches!(refused, Err(SiteError::Header(_))), "{ours}");
+            let variables = [(ours.to_owned(), "PATH".to_owned())].into();
+            let held = Site::new("https://mcp.example/").and_then(|site| site.with_environment(&variables));
+            assert!(matches!(held, Err(SiteError::Header(_))), "{ours}");
         }
     }
 }

@@ -1,8 +1,10 @@
 use crate::testing::provider;
 use crate::testing::site::{Kind, Remote as Server};
 use crate::upstream::{Away, Connection, Outcome, Site, Start};
+use counterfoil_core::id::ProviderId;
+use counterfoil_jwks::Kek;
+use counterfoil_jwks::credentials::{Credential, Credentials, HeaderName, Place};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,12 +13,10 @@ use tokio_util::sync::CancellationToken;
 const SOON: Duration = Duration::from_secs(5);
 
 fn start_at(url: &str) -> Start {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("headers");
-    std::fs::write(&file, "Authorization: Bearer upstream\n").expect("written");
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-    std::fs::set_permissions(&file, mode).expect("set");
-    let site = Site::new(url, Some(&file), &BTreeMap::new()).expect("a site");
+    let (name, value) = ("authorization".parse(), Credential::parse("Bearer upstream"));
+    let headers = [(name.expect("a name"), value.expect("a value"))];
+    let values = headers.iter().map(|(name, value)| (name, value));
+    let site = Site::new(url).and_then(|site| site.with_values(values)).expect("a site");
     Start {
         provider: "notes".into(),
         command: Vec::new(),
@@ -151,9 +151,52 @@ async fn whoever_sends_us_elsewhere_or_is_not_there_is_away() {
 
     let elsewhere = Connection::open(&start_at(&redirecting.url)).await;
     let absent = Connection::open(&start_at(&format!("http://{closed}/mcp"))).await;
+    let unknown = Server::start(Kind::Closed).await;
+    let unknown = Connection::open(&start_at(&unknown.url)).await;
 
+    assert_eq!(unknown.map(|_| ()), Err(Away::Unauthorized));
     assert_eq!(elsewhere.map(|_| ()), Err(Away::NotIntroduced));
     assert_eq!(absent.map(|_| ()), Err(Away::Unreachable));
     // Two questions, none of them asked elsewhere.
     assert_eq!(redirecting.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn a_list_for_pins_is_asked_for_as_a_call_would_be() {
+    for kind in [Kind::Modern, Kind::Legacy, Kind::Oldest] {
+        let server = Server::start(kind).await;
+        let site = Site::new(&server.url).expect("a site");
+
+        let listed = crate::listing::over_http("notes", site).await.expect("a list");
+
+        let first: Value = serde_json::from_str(&listed[0]).expect("JSON");
+        assert_eq!((listed.len(), &first), (provider::tools().len(), &provider::tools()[0]), "{kind:?}");
+    }
+}
+
+// C5
+#[tokio::test]
+async fn a_sealed_header_goes_with_every_request_to_its_provider() {
+    let server = Server::start(Kind::Legacy).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let kek = Kek::from_hex(&"3b".repeat(32), "the test").expect("a key");
+    let mut sealed = Credentials::open_or_begin(&folder.path().join("sealed"), kek).expect("a file");
+    let (provider, name): (ProviderId, HeaderName) =
+        ("notes".parse().expect("an id"), "x-key".parse().expect("a name"));
+    let origin = Site::new(&server.url).expect("a site").origin();
+    let place = Place { provider: provider.clone(), name: name.clone(), origin };
+    sealed.set(place, &Credential::parse("hunter2").expect("a value")).expect("sealed");
+    let site = Site::new(&server.url)
+        .and_then(|site| site.with_sealed(&provider, &[name].into(), &Arc::new(sealed)))
+        .expect("a site");
+
+    let listed = crate::listing::over_http("notes", site).await;
+
+    assert!(listed.is_ok());
+    let seen = server.seen();
+    assert!(
+        seen.len() > 3 && seen.iter().all(|(headers, _)| headers["x-key"] == "hunter2"),
+        "{}",
+        seen.len()
+    );
 }
