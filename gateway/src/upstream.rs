@@ -105,6 +105,8 @@ struct State {
     started_at: Option<Instant>,
     used_at: Option<Instant>,
     short_lives: u32,
+    /// Why the last start came to nothing; while nobody starts it again, that is still the reason.
+    failed: Option<Away>,
 }
 
 /// At most this many children of one provider; each is a process of perhaps 50 MB.
@@ -231,14 +233,15 @@ impl Slot {
         if let Some(started_at) = state.started_at
             && started_at.elapsed() < rest(state.short_lives)
         {
-            return Err(Away::Resting);
+            return Err(state.failed.clone().unwrap_or(Away::Resting));
         }
+        state.failed = None;
         state.started_at = Some(Instant::now());
         // Counted as a short life until it has introduced itself: a caller that hangs up meanwhile ends it, and would
         // otherwise have another one started at once.
         let before = state.short_lives;
         state.short_lives = before.saturating_add(1);
-        let connection = Connection::open(start).await?;
+        let connection = Connection::open(start).await.inspect_err(|away| state.failed = Some(away.clone()))?;
         state.short_lives = before;
         state.connection = Some(connection.clone());
         Ok(connection)
