@@ -241,7 +241,8 @@ impl Slot {
         // otherwise have another one started at once.
         let before = state.short_lives;
         state.short_lives = before.saturating_add(1);
-        let connection = Connection::open(start).await.inspect_err(|away| state.failed = Some(away.clone()))?;
+        let connection =
+            Connection::open(start).await.inspect_err(|away| state.failed = Some(away.clone()))?;
         state.short_lives = before;
         state.connection = Some(connection.clone());
         Ok(connection)
