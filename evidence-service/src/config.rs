@@ -100,9 +100,11 @@ pub struct DatabaseConfig {
     pub app_user: String,
     #[serde(default = "reader")]
     pub reader_user: String,
+    #[serde(default = "sweeper")]
+    pub sweeper_user: String,
     #[serde(default = "migrator")]
     pub migrator_user: String,
-    /// One line, used for all three users.
+    /// One line, used for all four users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password_file: Option<PathBuf>,
     /// Connections of the app role; the reader role gets half.
@@ -158,6 +160,10 @@ fn app() -> String {
 
 fn reader() -> String {
     "counterfoil_reader".to_owned()
+}
+
+fn sweeper() -> String {
+    "counterfoil_sweeper".to_owned()
 }
 
 fn migrator() -> String {

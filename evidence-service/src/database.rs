@@ -24,10 +24,11 @@ pub(crate) use session::{Line, Sessions};
 pub(crate) use statement::{Sql, statements};
 pub(crate) use tx::{Asked, DirectoryClient, ProjectTx};
 
-/// Two pools: one of the role that appends, one of the role that only reads what is public.
+/// Three pools: of the role that appends, of the role that only reads what is public, of the role that empties bodies.
 pub struct Database {
     app: Pool,
     reader: Pool,
+    sweeper: Pool,
     sessions: Sessions,
 }
 
@@ -40,16 +41,27 @@ impl Database {
         let sessions = Sessions::default();
         let app = pool(config, &config.app_user, config.connections, Some(sessions.clone()))?;
         let reader = pool(config, &config.reader_user, config.connections.div_ceil(2), None)?;
-        let database = Self { app, reader, sessions };
+        let sweeper = pool(config, &config.sweeper_user, SWEEPERS, Some(sessions.clone()))?;
+        let database = Self { app, reader, sweeper, sessions };
         roles::refuse_mighty(&database.app().await?.0).await?;
         roles::refuse_mighty(&database.reader().await?.0).await?;
+        roles::refuse_mighty(&database.sweeper().await?.0).await?;
         Ok(database)
     }
 
     /// For everything that writes. Never a connection that is older than the newest change of line.
     pub async fn app(&self) -> Result<Client, DatabaseError> {
+        self.current(&self.app).await
+    }
+
+    /// For what empties bodies, with the same care.
+    pub async fn sweeper(&self) -> Result<Client, DatabaseError> {
+        self.current(&self.sweeper).await
+    }
+
+    async fn current(&self, pool: &Pool) -> Result<Client, DatabaseError> {
         loop {
-            let found = self.app.get().await?;
+            let found = pool.get().await?;
             if self.sessions.is_current(Object::metrics(&found).created) {
                 return Ok(Client(found));
             }
@@ -131,4 +143,6 @@ pub(crate) fn connection(
     Ok(connection)
 }
 
+/// One sweep at a time; one more for an operator's erasure beside it.
+const SWEEPERS: usize = 2;
 const WAIT: std::time::Duration = std::time::Duration::from_secs(5);

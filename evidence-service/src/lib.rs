@@ -18,6 +18,7 @@ pub mod ledger;
 mod packages;
 mod public;
 mod reconciliation;
+pub mod retention;
 mod service;
 mod settings;
 pub mod setup;

@@ -22,6 +22,7 @@ use crate::http::Limiter;
 use crate::ledger::Ledger;
 use crate::packages::{self, Packages};
 use crate::reconciliation::sweep;
+use crate::retention::sweep_hourly;
 use crate::setup::{SetupError, open_ledger};
 
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +85,7 @@ impl Bound {
         let auditing = tokio::spawn(audit(Arc::clone(&self.ledger)));
         let sweeping = tokio::spawn(sweep(Arc::clone(&self.ledger), self.lease));
         let packing = tokio::spawn(packages::work(self.packages));
+        let emptying = tokio::spawn(sweep_hourly(Arc::clone(&self.ledger)));
         let upkeep = tokio::spawn(upkeep(Arc::clone(&self.ledger), self.limiter, stopped.clone()));
         tokio::spawn(async move {
             shutdown.await;
@@ -96,6 +98,7 @@ impl Bound {
         auditing.abort();
         sweeping.abort();
         packing.abort();
+        emptying.abort();
         let _ = upkeep.await;
         self.ledger.save_heads().map_err(SetupError::from)?;
         Ok(())

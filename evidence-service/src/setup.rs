@@ -15,6 +15,7 @@ mod keys;
 mod projects;
 mod providers;
 mod publish;
+mod retention;
 mod settings;
 
 #[cfg(test)]
@@ -39,6 +40,7 @@ pub use database::{DEFAULT_DATABASE, migrate, prepare_database};
 pub use projects::{DisclosureJwk, NewProject};
 pub use providers::{ImportedKey, ProviderKeyState};
 pub use publish::{Attested, Publication};
+pub use retention::SealedOpening;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {

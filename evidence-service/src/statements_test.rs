@@ -5,7 +5,8 @@ use crate::config::{Config, DatabaseConfig, PackagesConfig, Rate};
 use crate::database::Sql;
 use crate::setup::{migrate, prepare_database};
 use crate::{
-    accounts, control, database, health, keys, ledger, packages, public, reconciliation, settings, setup,
+    accounts, control, database, health, keys, ledger, packages, public, reconciliation, retention, settings,
+    setup,
 };
 
 fn all() -> Vec<&'static [(&'static str, Sql)]> {
@@ -18,6 +19,8 @@ fn all() -> Vec<&'static [(&'static str, Sql)]> {
         packages::ALL,
         public::ALL,
         reconciliation::ALL,
+        retention::store::ALL,
+        retention::store::OPERATORS,
         settings::store::ALL,
         setup::DIRECTORY_STATEMENTS,
     ];
@@ -49,6 +52,7 @@ async fn every_statement_prepares_against_the_schema() {
             name: "statements".to_owned(),
             app_user: "counterfoil_app".to_owned(),
             reader_user: "counterfoil_reader".to_owned(),
+            sweeper_user: "counterfoil_sweeper".to_owned(),
             migrator_user: "counterfoil_migrator".to_owned(),
             password_file: None,
             connections: 1,

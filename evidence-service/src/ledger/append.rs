@@ -26,9 +26,22 @@ use super::{Ledger, store};
 use crate::clock;
 use crate::database::{Client, DatabaseError, Line, ProjectTx};
 
+/// As whom an append enters the database.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Hand {
+    /// May add and never take away.
+    App,
+    /// May empty bodies under the tombstone that it appends.
+    Sweeper,
+}
+
 /// What wants to be appended. The same job may be planned several times: only the last plan counts.
 pub(crate) trait Job: Sync {
     type Outcome: Send;
+
+    fn hand(&self) -> Hand {
+        Hand::App
+    }
 
     /// What to read under the lock.
     fn questions(&self) -> Questions;
@@ -41,6 +54,11 @@ pub(crate) trait Job: Sync {
         tx: &ProjectTx<'_>,
         sealed: &Sealed,
     ) -> impl Future<Output = Result<(), DatabaseError>> + Send;
+
+    /// What reads or changes the rows that were written, and belongs to the same commit too.
+    fn after(&self, _: &ProjectTx<'_>, _: &Sealed) -> impl Future<Output = Result<(), DatabaseError>> + Send {
+        async { Ok(()) }
+    }
 }
 
 /// What a job decided, under one head.
@@ -124,7 +142,10 @@ impl Ledger {
     }
 
     async fn attempt<J: Job>(&self, project: &Project, job: &J) -> Result<Attempt<J::Outcome>, Stumble> {
-        let mut client = self.database.app().await?;
+        let mut client = match job.hand() {
+            Hand::App => self.database.app().await?,
+            Hand::Sweeper => self.database.sweeper().await?,
+        };
         let prepared = tokio::time::timeout(LOCK_WITHIN, self.prepare(&mut client, project, job)).await;
         let prepared =
             prepared.map_err(|_| AppendError::Unavailable("the database does not answer".to_owned()))?;
@@ -169,6 +190,7 @@ impl Ledger {
         let keyed: Vec<_> = plan.keyed.into_iter().map(|(key, index)| (key, place(index))).collect();
         // Neither reads what the other writes in this commit, so they travel together.
         tokio::try_join!(store::write(&tx, &sealed, &keyed), job.beside(&tx, &sealed))?;
+        job.after(&tx, &sealed).await?;
         Ok(Prepared::ToCommit { tx, line, sealed, outcome: plan.outcome })
     }
 

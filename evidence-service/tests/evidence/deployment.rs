@@ -73,6 +73,7 @@ pub fn config(running: &Running, database: &str, folder: &Path) -> Config {
             name: database.to_owned(),
             app_user: "counterfoil_app".to_owned(),
             reader_user: "counterfoil_reader".to_owned(),
+            sweeper_user: "counterfoil_sweeper".to_owned(),
             migrator_user: "counterfoil_migrator".to_owned(),
             password_file: None,
             connections: 8,
