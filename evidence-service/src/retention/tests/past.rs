@@ -14,13 +14,13 @@ use counterfoil_core::statement::{
     Origin, Reason, Verdict,
 };
 use counterfoil_core::time::Timestamp;
-use counterfoil_jwks::{Holder, Kek, Mode as KeyMode, Store, possession};
+use counterfoil_jwks::{Holder, Kek, Store, possession};
 use tokio::sync::OnceCell;
 use tokio_postgres::NoTls;
 
 use crate::clock;
 use crate::cluster::{Binaries, Cluster, Running};
-use crate::config::{Config, DatabaseConfig, Rate};
+use crate::config::Config;
 use crate::database::{DatabaseError, ProjectTx};
 use crate::keys::change::{KeyChange, KeyChanges};
 use crate::ledger::append::{AppendError, Job, Plan};
@@ -317,28 +317,16 @@ fn make_keys(config: &Config) {
     store.mint::<Log>(clock::now()).unwrap();
 }
 
+/// As an operator writes it, so that whatever is not said has its default.
 fn config(running: &Running, database: &str, folder: &std::path::Path) -> Config {
-    Config {
-        host: "counterfoil.localhost".parse().unwrap(),
-        mode: KeyMode::Dev,
-        listen_public: "127.0.0.1:0".parse().unwrap(),
-        listen_internal: "127.0.0.1:0".parse().unwrap(),
-        keys: folder.join("evidence-keys.sealed"),
-        kek_file: Some(folder.join("kek.hex")),
-        heads_file: folder.join("heads.json"),
-        hosts: vec!["127.0.0.1".to_owned()],
-        rate: Rate::default(),
-        lease_seconds: 30,
-        database: DatabaseConfig {
-            host: running.socket_folder().to_str().unwrap().to_owned(),
-            port: running.port(),
-            name: database.to_owned(),
-            app_user: "counterfoil_app".to_owned(),
-            reader_user: "counterfoil_reader".to_owned(),
-            sweeper_user: "counterfoil_sweeper".to_owned(),
-            migrator_user: "counterfoil_migrator".to_owned(),
-            password_file: None,
-            connections: 8,
-        },
-    }
+    let text = format!(
+        "host = \"counterfoil.localhost\"\nmode = \"dev\"\nlisten_public = \"127.0.0.1:0\"\n\
+         listen_internal = \"127.0.0.1:0\"\nkeys = \"evidence-keys.sealed\"\nkek_file = \"kek.hex\"\n\
+         heads_file = \"heads.json\"\n[database]\nhost = {:?}\nport = {}\nname = {database:?}\n",
+        running.socket_folder(),
+        running.port(),
+    );
+    let path = folder.join("evidence.toml");
+    std::fs::write(&path, text).unwrap();
+    Config::from_file(&path).unwrap()
 }
