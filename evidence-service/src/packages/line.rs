@@ -1,32 +1,19 @@
-//! Which line of statements.jsonl an entry gets. Pure.
+//! Which line of statements.jsonl an entry gets. Pure. What strangers get is the word of the public pages' projection.
 
-use counterfoil_core::entry::Kind;
-use counterfoil_core::envelope::Envelope;
-use counterfoil_core::package::{Line, Withheld};
-use counterfoil_core::statement::{Received, ReceivedForm, Statement};
+use counterfoil_core::package::Line;
 
 use super::job::Audience;
 use crate::ledger::store::EntryRow;
+use crate::public::projection;
 
 /// `None` if the body is not what the ledger stores: then there is no package until the self-audit's word is heard.
 pub(super) fn line(row: &EntryRow, audience: Audience) -> Option<Line> {
     let seq = row.entry.seq;
-    let Some(body) = &row.body else { return Some(Line::of_absent(seq)) };
-    if audience == Audience::Public && may_be_wrapped(row.entry.kind) {
-        let statement = Envelope::parse(body).ok()?.statement().ok()?;
-        if let Statement::Received(received) = statement
-            && received.form != ReceivedForm::ExecutionNative
-        {
-            let Received { form, signer, holds, .. } = *received;
-            return Some(Line::of_withheld(seq, Withheld { form, signer, holds }));
-        }
+    match (audience, &row.body) {
+        (Audience::Public, _) => projection::line(row),
+        (Audience::Own | Audience::Rules, None) => Some(Line::of_absent(seq)),
+        (Audience::Own | Audience::Rules, Some(body)) => Line::of_body(seq, body),
     }
-    Line::of_body(seq, body)
-}
-
-/// Only these are read: a million decisions are not parsed to find out that they are ours.
-fn may_be_wrapped(kind: Kind) -> bool {
-    matches!(kind, Kind::Execution | Kind::Catalog | Kind::Answer)
 }
 
 #[cfg(test)]
@@ -36,7 +23,7 @@ mod tests {
     use counterfoil_core::entry::Entry;
     use counterfoil_core::envelope::Signed;
     use counterfoil_core::key::{Ledger, SigningKey};
-    use counterfoil_core::statement::{ReceivedBytes, ReceivedType, Signer};
+    use counterfoil_core::statement::{Received, ReceivedBytes, ReceivedForm, ReceivedType, Signer};
     use counterfoil_core::time::Timestamp;
 
     fn received(form: ReceivedForm) -> EntryRow {
@@ -58,6 +45,7 @@ mod tests {
             let public = line(&row, Audience::Public).expect("a line");
             let withheld = public.withheld.expect("what is shown of it");
             assert!(public.body.is_none() && withheld.form == form && !withheld.holds);
+            assert_eq!(withheld.signer.kid, None, "an alias is somebody's text");
             for own in [Audience::Own, Audience::Rules] {
                 assert!(line(&row, own).expect("a line").body.is_some());
             }

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 
-use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::http::header::{
@@ -10,6 +9,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use counterfoil_core::id::{PackageId, ProjectId};
 use futures_util::StreamExt as _;
 use serde::Deserialize;
@@ -19,7 +19,7 @@ use super::Packages;
 use super::job::{Audience, Job, State as JobState};
 use crate::accounts;
 use crate::http::{ApiError, bearer};
-use crate::public;
+use crate::public::door::Visit;
 
 /// What may be asked for. An empty body asks for everything.
 #[derive(Default, Deserialize)]
@@ -84,11 +84,10 @@ pub(crate) async fn package(
 /// For strangers: the newest, as the page that it hangs from may be seen.
 pub(crate) async fn newest_public(
     State(packages): State<Packages>,
-    Path(name): Path<String>,
+    Extension(visit): Extension<Visit>,
 ) -> Result<Response, ApiError> {
-    let project = public::routes::find(&packages.0.ledger, &name).await?;
-    let (job, head) = packages.newest_public(project).await?;
-    hand_out(&packages, project, &job, head).await
+    let (job, head) = packages.newest_public(visit.project).await?;
+    hand_out(&packages, visit.project, &job, head).await
 }
 
 async fn project(packages: &Packages, headers: &HeaderMap) -> Result<ProjectId, ApiError> {

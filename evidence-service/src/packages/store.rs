@@ -38,7 +38,6 @@ statements! {
               where project_id = $1 and package_id = $2 and worker = $3 and state = 'running'";
     OUTLIVED = include_str!("outlived.sql");
     FORGET = "delete from packages where project_id = $1 and package_id = any($2) and state in ('done', 'failed')";
-    IS_PRIVATE = "select visibility = 'private' from projects where project_id = $1";
     HEAD = "select size, checkpoint from heads where project_id = $1";
     CHECKPOINT_BEFORE = "select size from checkpoints where project_id = $1 and size <= $2 order by size desc limit 1";
     NOTE = "select note from checkpoints where project_id = $1 and size = $2";
@@ -142,11 +141,6 @@ pub(super) async fn outlived(
 
 pub(super) async fn forget(tx: &ProjectTx<'_>, packages: &[Uuid]) -> Result<(), DatabaseError> {
     tx.touch(FORGET, &[&tx.project().uuid(), &packages]).await.map(drop)
-}
-
-/// Whether the project's page, and so its package, is for nobody.
-pub(super) async fn is_private(tx: &ProjectTx<'_>) -> Result<bool, DatabaseError> {
-    Ok(tx.row(IS_PRIVATE, &[&tx.project().uuid()]).await?.try_get(0)?)
 }
 
 pub(super) async fn head(tx: &ProjectTx<'_>) -> Result<Head, DatabaseError> {

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue};
@@ -15,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use counterfoil_core::id::ProjectId;
 use counterfoil_core::tree::{Hash, node_hash};
 
-use super::routes::find;
+use super::door::Visit;
 use super::store;
 use super::tiles::Tile;
 use crate::http::ApiError;
@@ -54,9 +55,9 @@ impl Published {
 pub(crate) async fn checkpoint(
     State(ledger): State<Arc<Ledger>>,
     State(published): State<Published>,
-    Path(name): Path<String>,
+    Extension(visit): Extension<Visit>,
 ) -> Result<Response, ApiError> {
-    let id = find(&ledger, &name).await?;
+    let id = visit.project;
     let note = match published.fresh(id) {
         Some(note) => note,
         None => {
@@ -72,12 +73,12 @@ pub(crate) async fn checkpoint(
 /// A tile of hashes or a bundle of entries, full or partial. Immutable once it is there.
 pub(crate) async fn tile(
     State(ledger): State<Arc<Ledger>>,
-    Path((name, path)): Path<(String, String)>,
+    Extension(visit): Extension<Visit>,
+    Path((_, path)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
     let tile = Tile::parse(&path).ok_or(ApiError::NotFound)?;
-    let id = find(&ledger, &name).await?;
     let mut client = ledger.database().reader().await?;
-    let tx = client.begin(id).await?;
+    let tx = client.begin(visit.project).await?;
     let leaves = tile.last_leaves(store::size(&tx).await?).ok_or(ApiError::NotFound)?;
     let rows = store::at(&tx, &leaves).await?;
     if rows.len() != leaves.len() {

@@ -1,174 +1,252 @@
-//! The evidence page of a project, as HTML. Pure: what it shows is an argument.
+//! The evidence page as HTML. Pure: it shows a [`View`] and knows nothing else.
 //!
-//! No script, no form, nothing from another origin; the style sheet is part of the page and named by its hash in the
-//! Content-Security-Policy.
+//! No inline script, no form that writes, nothing from another origin; the style sheet is part of the page and named
+//! by its hash in the Content-Security-Policy. Everything can be read without a script.
 
-use counterfoil_core::checkpoint::Checkpoint;
-use counterfoil_core::note::Note;
-use counterfoil_core::statement::Environment;
+mod action;
+mod calls;
+mod coverage;
+mod findings;
+mod record;
+
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::projection::PublicEntry;
-use super::store::AuditRow;
-use crate::ledger::Project;
+use super::assets;
+use super::door::Visibility;
+use super::view::{Named, Sum, View};
+
+pub(super) use action::render as render_action;
 
 pub(super) const STYLE: &str = include_str!("page.css");
 
-/// Everything on the page.
-pub(super) struct Page<'a> {
-    pub(super) project: &'a Project,
-    pub(super) entries: &'a [PublicEntry],
-    pub(super) checkpoint: Option<Checkpoint>,
-    pub(super) audit: Option<AuditRow>,
-    /// Why the project takes no entries now, if it takes none.
-    pub(super) stopped: Option<String>,
-    /// The seq that the next page lies below; none on the last page.
-    pub(super) next: Option<u64>,
+/// What every page begins and ends with.
+struct Frame<'a> {
+    project: &'a Named,
+    visibility: Visibility,
+    title: String,
+    /// The same as JSON.
+    json: String,
+    /// Sections that a reader may jump to: id and name.
+    sections: &'a [(&'a str, &'a str)],
 }
 
-pub(super) fn render(page: &Page<'_>) -> Markup {
-    let Page { project, .. } = page;
+const SECTIONS: &[(&str, &str)] = &[
+    ("findings", "Findings"),
+    ("counts", "Counts"),
+    ("answers", "Answers"),
+    ("coverage", "Coverage"),
+    ("calls", "Calls"),
+    ("record", "Record"),
+    ("keys", "Keys"),
+    ("retention", "Retention"),
+    ("cannot-prove", "Limits"),
+    ("how", "Verify"),
+];
+
+pub(super) fn render(view: &View) -> Markup {
+    let frame = Frame {
+        project: &view.project,
+        visibility: view.visibility,
+        title: format!("Evidence · {} · Counterfoil", view.project.name),
+        json: format!("{}.json", view.project.path),
+        sections: SECTIONS,
+    };
+    framed(
+        &frame,
+        &html! {
+            h1 { (view.project.name) " " span.soft { (view.project.env) } }
+            p.soft { "The name is as declared by whoever runs this project; nobody verified it." }
+            p {
+                "Calls that reach the gateway are decided by published rules before they run. This page sets three \
+                 statements about each call side by side: the decision that the gateway signed, what the gateway saw come \
+                 back, and what the provider signed with its own key. Where they disagree, the disagreement stands first."
+            }
+            (state(view))
+            (trouble(view))
+            (findings::section(&view.project.path, &view.findings))
+            (counts(view))
+            (answers(view))
+            (coverage::section(&view.coverage))
+            (calls::section(&view.project.path, &view.calls))
+            (record::section(view))
+            (record::keys(&view.keys))
+            (record::retention(&view.retention))
+            (cannot_prove(view))
+            (how_to_verify(view))
+        },
+    )
+}
+
+fn framed(frame: &Frame<'_>, main: &Markup) -> Markup {
+    let path = &frame.project.path;
     html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="robots" content="noindex";
-                title { "Evidence · " (project.name) " · Counterfoil" }
+                meta name="color-scheme" content="light dark";
+                @if frame.visibility != Visibility::Public { meta name="robots" content="noindex"; }
+                title { (frame.title) }
+                link rel="alternate" type="application/json" href=(frame.json);
                 style { (PreEscaped(STYLE)) }
+                @if let Some(script) = assets::script() { script src=(script) defer {} }
             }
             body {
-                header { span.brand { "Counterfoil" } }
-                main {
-                    h1 { (project.name) " " span.soft { (environment(project.env)) } }
-                    p {
-                        "Calls that reach the gateway are decided by published rules before they run. This page lists \
-                         what was recorded about them: the decision that the gateway signed before anything was sent, \
-                         and what it saw come back."
+                a.skip href="#main" { "Skip to the evidence" }
+                header {
+                    span.brand { "Counterfoil" }
+                    nav aria-label="On this page" {
+                        ul {
+                            @for (id, name) in frame.sections { li { a href={"#" (id)} { (name) } } }
+                            li { a href=(frame.json) { "JSON" } }
+                        }
                     }
-                    (state(page))
-                    (trouble(page))
-                    (list(page))
-                    (the_record(page))
-                    (cannot_prove())
                 }
-                (footer(project))
+                main id="main" { (main) }
+                footer {
+                    p {
+                        "Keys: " a href={(path) "/jwks.json"} { "jwks.json" } " · "
+                        a href={(path) "/checkpoint"} { "keep this checkpoint" } " · "
+                        a href={(path) "/entries.json"} { "entries with their statements" }
+                    }
+                    p {
+                        "No personal data is on this page by construction: it shows labels, codes, times, digests and \
+                         thumbprints only. What somebody asked, for whom, and what came back are salted commitments in \
+                         the statements, and not even those are shown."
+                    }
+                }
             }
         }
     }
 }
 
-/// The size and root of a note, if it reads.
-pub(super) fn checkpoint_of(note: &str) -> Option<Checkpoint> {
-    Checkpoint::parse(&Note::parse(note).ok()?).ok()
-}
-
-fn environment(env: Environment) -> &'static str {
-    match env {
-        Environment::Live => "live",
-        Environment::Test => "test",
-    }
-}
-
-fn state(page: &Page<'_>) -> Markup {
-    let size = page.checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.size);
+fn state(view: &View) -> Markup {
+    let findings = &view.findings;
+    let plus = if findings.open.more_than_counted { "+" } else { "" };
     html! {
         section.state aria-label="State of the record" {
-            div { b { (size) } "entries, one chain, one Merkle log" }
-            @match &page.audit {
-                Some(AuditRow { broken: None, at, size }) => {
-                    div.ok { b { "consistent" } "by this server's own audit of " (size) " entries at " (at) }
+            div class=(if findings.open.count > 0 { "bad" } else { "ok" }) {
+                b { (findings.open.count) (plus) } "open findings, " (findings.ever) " ever"
+            }
+            div {
+                b { (view.counts.verdicts.whole) } "decisions"
+                @for part in &view.counts.verdicts.parts { " · " (part.count) " " (part.words) }
+            }
+            div {
+                b { (view.record.size) } "entries, one chain, one Merkle log"
+            }
+            @match &view.record.audit {
+                Some(audit) if audit.clean => {
+                    div.ok { b { "consistent" } "by this server's own audit of " (audit.size) " entries at " (audit.at) }
                 }
-                Some(AuditRow { broken: Some(_), at, .. }) => {
-                    div.bad { b { "BROKEN_CHAIN" } "found by this server's own audit at " (at) }
-                }
+                Some(audit) => div.bad { b { "BROKEN_CHAIN" } "found by this server's own audit at " (audit.at) },
                 None => div { b { "not audited" } "since this project was made" },
             }
         }
     }
 }
 
-fn trouble(page: &Page<'_>) -> Markup {
-    let broken = page.audit.as_ref().and_then(|audit| audit.broken.as_deref());
+fn trouble(view: &View) -> Markup {
+    let trouble = &view.trouble;
     html! {
-        @if let Some(place) = broken {
-            article.card.bad {
-                b { "BROKEN_CHAIN" }
+        @if let Some(place) = &trouble.broken {
+            div.card.bad role="note" {
+                p { b { "BROKEN_CHAIN" } }
                 p { "The stored record is not what was signed and numbered: " (place) "." }
             }
         }
-        @if let Some(why) = &page.stopped {
-            article.card.bad {
-                b { "Read-only" }
+        @if let Some(why) = &trouble.read_only {
+            div.card.bad role="note" {
+                p { b { "Read-only" } }
                 p { "Nothing is recorded, so nothing is allowed: " (why) "." }
             }
         }
+        @if trouble.killed {
+            div.card.bad role="note" {
+                p { b { "Stopped" } }
+                p { "This project was killed: from that entry on nothing is allowed. It was killed " (trouble.kills) " times." }
+            }
+        }
     }
 }
 
-fn list(page: &Page<'_>) -> Markup {
+fn counts(view: &View) -> Markup {
+    let counts = &view.counts;
+    let row = |what: &str, sum: &Sum| {
+        html! {
+            tr {
+                th scope="row" { (what) }
+                td { (sum.written_out()) }
+                td class=(if sum.adds_up { "ok" } else { "bad" }) { (if sum.adds_up { "adds up" } else { "does not add up" }) }
+            }
+        }
+    };
     html! {
-        h2 { "Latest entries" }
-        div.scroll {
-            table {
-                thead { tr { th { "entry" } th { "time (UTC)" } th { "kind" } th { "about" } th { "verdict" } th { "detail" } } }
-                tbody {
-                    @for entry in page.entries {
-                        tr {
-                            td.n { (entry.seq) }
-                            td.n { (entry.at) }
-                            td { (entry.kind) }
-                            td { (entry.about) }
-                            td { @if let Some(verdict) = entry.verdict { span class={"tag " (verdict)} { (verdict) } } }
-                            td title=(entry.digest) { (entry.detail) }
-                        }
+        section aria-labelledby="counts" {
+            h2 id="counts" { "Counts, and whether they add up" }
+            (scroll("Counts", &html! {
+                table {
+                    thead { tr { th scope="col" { "of" } th scope="col" { "parts = whole" } th scope="col" { "result" } } }
+                    tbody {
+                        (row("entries by kind", &counts.entries))
+                        (row("decisions by verdict", &counts.verdicts))
+                        (row("decisions by comparison", &counts.statuses))
                     }
                 }
+            }))
+            p.soft {
+                "A signed day says how many entries of each kind it has; the open day is counted beside the record. \
+                 Verdicts and comparisons are sums of this server; every entry behind them can be read and counted again."
             }
         }
-        @if let Some(below) = page.next {
-            p { a rel="next" href={"?below=" (below)} { "older entries" } }
-        }
     }
 }
 
-fn the_record(page: &Page<'_>) -> Markup {
+fn answers(view: &View) -> Markup {
     html! {
-        h2 { "The record" }
-        @if let Some(checkpoint) = &page.checkpoint {
-            p {
-                (checkpoint.size) " entries under root " code { (checkpoint.root) } ", signed by the log key of "
-                code { (checkpoint.origin) } ". No witness has cosigned it: that it was not shortened since somebody \
-                else looked is shown by the receipts and checkpoints that others keep."
+        section aria-labelledby="answers" {
+            h2 id="answers" { "Answers by people" }
+            @if view.answers.count == 0 {
+                p { "No person has answered a held call in this record." }
+            } @else {
+                p { (view.answers.count) " answers of people to held calls stand in this record." }
             }
         }
-        pre { "counterfoil verify receipt.json --trust jwks.json" }
     }
 }
 
-/// P10: said where the evidence is, not in a manual.
-fn cannot_prove() -> Markup {
+fn cannot_prove(view: &View) -> Markup {
     html! {
-        h2 { "What this page cannot prove" }
-        ul {
-            li { "A call made around the gateway, to a provider that does not demand the capability, leaves no trace here. Coverage is neither declared nor probed yet." }
-            li { "That nobody read the arguments: they pass through the gateway in clear, and results reach an agent that nobody contains." }
-            li { "That an action was what a person wanted. Rules judge what is asked, not why." }
-            li { "That a provider did what it was asked. No provider signs its own statement here yet; an observation is the gateway's word." }
-            li { "Who acted: a key names an agent, not a model and not a person." }
-            li { "Where this server runs with " code { "counterfoil dev" } ", whoever uses the machine can act as its operator." }
+        section aria-labelledby="cannot-prove" {
+            h2 id="cannot-prove" { "What this page cannot prove" }
+            ul { @for item in &view.cannot_prove { li { (item) } } }
         }
     }
 }
 
-fn footer(project: &Project) -> Markup {
-    let path = project.issuer.page_path();
+fn how_to_verify(view: &View) -> Markup {
+    let verify = &view.verify;
     html! {
-        footer {
-            "Keys: " a href={(path) "/jwks.json"} { "jwks.json" } " · "
-            a href={(path) "/checkpoint"} { "keep this checkpoint" } " · "
-            "No personal data is on this page by construction: it shows labels, codes, times and digests only."
+        section aria-labelledby="how" {
+            h2 id="how" { "How to verify" }
+            p { "Offline, with the program of your own machine and the keys that you pinned:" }
+            pre tabindex="0" aria-label="Commands" { code { @for line in &verify.commands { (line) "\n" } } }
+            h3 { "In this page" }
+            div id="verify" data-entries=(verify.entries) data-checkpoint=(verify.checkpoint) data-jwks=(verify.jwks)
+                data-iss=(view.project.iss) {
+                p {
+                    "A script can recompute signatures, chain and root from the bytes that this server serves. It comes from the \
+                     same server, so this is weaker than the check above: a server that lies about the record can lie \
+                     about the script."
+                }
+                noscript { p { "Scripts are off, so only the check above is there." } }
+            }
         }
     }
+}
+
+/// A table that scrolls by itself on a narrow screen, by keyboard too.
+fn scroll(name: &str, table: &Markup) -> Markup {
+    html! { div.scroll role="region" aria-label=(name) tabindex="0" { (table) } }
 }

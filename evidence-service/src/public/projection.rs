@@ -1,17 +1,48 @@
 //! What a public page may contain. This file decides it, and no other (T4).
 //!
 //! A member of a statement reaches a page only if it is named here: labels that operators and providers chose
-//! (agent, provider, tool and rule ids, service and verb), kinds and codes, times, digests. Principals, nouns,
-//! arguments, results and amounts are commitments in the statement already; not even those are shown.
+//! (provider, tool and rule ids, service and verb), kinds and codes, times, digests, thumbprints, and the notes that
+//! are public by their format. Principals, nouns, arguments, results and amounts are commitments in the statement
+//! already; not even those are shown. What somebody else wrote is shown only as far as it is a word of ours: of a
+//! statement whose signature does not hold, nothing but its outcome.
 
+use counterfoil_core::digest::Digest;
+use counterfoil_core::entry::Kind;
 use counterfoil_core::envelope::Envelope;
-use counterfoil_core::statement::{Class, Decision, Statement, Verdict};
+use counterfoil_core::execution::{Said, Submitted};
+use counterfoil_core::id::ActionId;
+use counterfoil_core::key::{Purpose, Thumbprint};
+use counterfoil_core::package::{Line, Withheld};
+use counterfoil_core::statement::{
+    Class, Counts, Coverage, Decision, Effect, Finding, FindingCode, KeyEvent, KeyStatement, Observation,
+    ProviderCoverage, Received, ReceivedForm, Signer, Statement, Verdict,
+};
 use counterfoil_core::time::Timestamp;
+use serde::Serialize;
 
 use crate::ledger::store::EntryRow;
 
-/// One line of the list.
-#[derive(Clone, Debug, Eq, PartialEq)]
+/// One named value.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub(super) struct Fact {
+    pub(super) name: &'static str,
+    pub(super) value: String,
+}
+
+/// How much of a body a page shows.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum BodyShown {
+    /// Read and shown; its receipt can be had.
+    Shown,
+    /// Somebody else's form: digest, form, signer and standing are shown.
+    Withheld,
+    Erased,
+    Unreadable,
+}
+
+/// One entry.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub(super) struct PublicEntry {
     pub(super) seq: u64,
     pub(super) at: Timestamp,
@@ -20,70 +51,350 @@ pub(super) struct PublicEntry {
     pub(super) about: String,
     pub(super) verdict: Option<Verdict>,
     pub(super) detail: String,
-    pub(super) digest: String,
+    pub(super) facts: Vec<Fact>,
+    /// Whose key signed the statement; of what we received, the key that its own signature held under.
+    pub(super) signer: Option<Thumbprint>,
+    pub(super) digest: Digest,
+    pub(super) body: BodyShown,
+}
+
+/// A call: what was decided.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub(super) struct Decided {
+    pub(super) seq: u64,
+    pub(super) at: Timestamp,
+    pub(super) action: ActionId,
+    pub(super) act: String,
+    pub(super) verdict: Verdict,
+    pub(super) why: String,
+    /// Whether it may go out: an ALLOW, or a verdict that was only advisory.
+    pub(super) cleared: bool,
+    pub(super) marks: Vec<&'static str>,
+}
+
+/// What a provider said about a call.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub(super) struct Executed {
+    pub(super) seq: u64,
+    pub(super) outcome: &'static str,
+    pub(super) signer: Option<Thumbprint>,
+    pub(super) holds: bool,
+}
+
+/// What a finding says.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub(super) struct PublicFinding {
+    pub(super) seq: u64,
+    pub(super) at: Timestamp,
+    pub(super) code: FindingCode,
+    pub(super) action: Option<ActionId>,
+    /// The entry that it is about.
+    pub(super) about: Option<u64>,
+}
+
+/// One change of one key.
+#[derive(Clone, Debug)]
+pub(super) struct KeyLine {
+    pub(super) seq: u64,
+    pub(super) at: Timestamp,
+    pub(super) event: KeyEvent,
+    pub(super) purpose: Purpose,
+    pub(super) provider: Option<String>,
+    pub(super) thumbprint: Thumbprint,
+    pub(super) compromised_since: Option<Timestamp>,
+}
+
+/// A closed day.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Day {
+    pub(super) day: String,
+    pub(super) first: u64,
+    pub(super) last: u64,
+    pub(super) counts: Counts,
 }
 
 impl PublicEntry {
-    /// Reads the signed body, never a projection column. A body that does not read is shown as erased or unreadable.
+    /// Reads the signed body, never a projection column.
     pub(super) fn of(row: &EntryRow) -> Self {
-        let blank = |detail: &str| Self {
+        let blank = |body, detail: &str| Self {
             seq: row.entry.seq,
             at: row.entry.at,
             kind: row.entry.kind.as_str(),
             about: String::new(),
             verdict: None,
             detail: detail.to_owned(),
-            digest: row.entry.body.to_string(),
+            facts: Vec::new(),
+            signer: None,
+            digest: row.entry.body,
+            body,
         };
-        let Some(body) = &row.body else { return blank("body erased") };
-        let Some(statement) = Envelope::parse(body).ok().and_then(|envelope| envelope.statement().ok())
-        else {
-            return blank("body does not read");
+        if row.body.is_none() {
+            return blank(BodyShown::Erased, "body erased");
+        }
+        let Some((signer, statement)) = read(row) else {
+            return blank(BodyShown::Unreadable, "body does not read");
         };
         let (about, verdict, detail) = says(&statement);
-        Self { about, verdict, detail, ..blank("") }
+        Self {
+            about,
+            verdict,
+            facts: facts(&statement),
+            signer: signed_by(&statement, signer),
+            body: match &statement {
+                Statement::Received(received) if is_withheld(received) => BodyShown::Withheld,
+                _ => BodyShown::Shown,
+            },
+            ..blank(BodyShown::Shown, &detail)
+        }
+    }
+}
+
+/// The line of an entry in what strangers verify: pages and their packages. The alias that somebody else's key came
+/// under is their text, so it is not repeated; the thumbprint is the identity. `None` if the body is not what the
+/// ledger stores.
+pub(crate) fn line(row: &EntryRow) -> Option<Line> {
+    let seq = row.entry.seq;
+    let Some(body) = &row.body else { return Some(Line::of_absent(seq)) };
+    if may_be_wrapped(row.entry.kind)
+        && let (_, Statement::Received(received)) = read(row)?
+        && is_withheld(&received)
+    {
+        let signer = Signer { kid: None, thumbprint: received.signer.thumbprint };
+        return Some(Line::of_withheld(seq, Withheld { form: received.form, signer, holds: received.holds }));
+    }
+    Line::of_body(seq, body)
+}
+
+/// Only these are read: a million decisions are not parsed to find out that they are ours.
+fn may_be_wrapped(kind: Kind) -> bool {
+    matches!(kind, Kind::Execution | Kind::Catalog | Kind::Answer)
+}
+
+/// Whether the receipt of an entry, which holds its whole body, is for everybody.
+pub(super) fn has_public_receipt(row: &EntryRow) -> bool {
+    match read(row) {
+        Some((_, Statement::Received(received))) => !is_withheld(&received),
+        Some(_) => true,
+        None => false,
+    }
+}
+
+/// Native executions hold typed members only; other wrapped forms may hold anything.
+fn is_withheld(received: &Received) -> bool {
+    match received.form {
+        ReceivedForm::ExecutionNative => false,
+        ReceivedForm::VendorWire | ReceivedForm::Catalog | ReceivedForm::Webauthn => true,
+    }
+}
+
+pub(super) fn decided(row: &EntryRow) -> Option<Decided> {
+    let (_, Statement::Decision(decision)) = read(row)? else { return None };
+    Some(Decided {
+        seq: row.entry.seq,
+        at: row.entry.at,
+        action: decision.action,
+        act: act(&decision),
+        verdict: decision.verdict,
+        why: why(&decision),
+        cleared: decision.is_cleared(),
+        marks: decision.marks.iter().map(|mark| mark.as_str()).collect(),
+    })
+}
+
+pub(super) fn executed(row: &EntryRow) -> Option<Executed> {
+    let (_, Statement::Received(received)) = read(row)? else { return None };
+    let submitted = Submitted::unwrap(&received).ok()??;
+    Some(Executed {
+        seq: row.entry.seq,
+        outcome: submitted.outcome().as_str(),
+        signer: received.signer.thumbprint.filter(|_| received.holds),
+        holds: received.holds,
+    })
+}
+
+/// What the gateway saw, in words.
+pub(super) fn observed(row: &EntryRow) -> Option<String> {
+    let (_, Statement::Observation(seen)) = read(row)? else { return None };
+    Some(saw(&seen))
+}
+
+pub(super) fn finding(row: &EntryRow) -> Option<PublicFinding> {
+    let (_, Statement::Finding(finding)) = read(row)? else { return None };
+    let Finding { code, action, seq: about, .. } = *finding;
+    Some(PublicFinding { seq: row.entry.seq, at: row.entry.at, code, action, about })
+}
+
+/// The note of a resolution.
+pub(super) fn note(row: &EntryRow) -> Option<String> {
+    let (_, Statement::Resolution(resolution)) = read(row)? else { return None };
+    Some(resolution.note.to_string())
+}
+
+pub(super) fn key(row: &EntryRow) -> Option<KeyLine> {
+    let (_, Statement::Key(key)) = read(row)? else { return None };
+    let KeyStatement { event, purpose, provider, thumbprint, compromised_since, .. } = *key;
+    let provider = provider.map(|provider| provider.to_string());
+    let (seq, at) = (row.entry.seq, row.entry.at);
+    Some(KeyLine { seq, at, event, purpose, provider, thumbprint, compromised_since })
+}
+
+pub(super) fn day(row: &EntryRow) -> Option<Day> {
+    let (_, Statement::Epoch(epoch)) = read(row)? else { return None };
+    Some(Day { day: epoch.epoch, first: epoch.first, last: epoch.last, counts: epoch.counts })
+}
+
+/// What an operator declared of each provider, and why.
+pub(super) fn coverage(row: &EntryRow) -> Option<(Vec<ProviderCoverage>, Option<String>)> {
+    let (_, Statement::Coverage(coverage)) = read(row)? else { return None };
+    let Coverage { providers, reason, .. } = *coverage;
+    Some((providers, reason.map(|reason| reason.to_string())))
+}
+
+/// The action that an entry is about.
+pub(super) fn action_of(row: &EntryRow) -> Option<ActionId> {
+    match read(row)?.1 {
+        Statement::Decision(decision) => Some(decision.action),
+        Statement::Observation(seen) => Some(seen.action),
+        Statement::Received(received) => Submitted::unwrap(&received).ok()??.action(),
+        Statement::Finding(finding) => finding.action,
+        Statement::Clearance(clearance) => Some(clearance.action),
+        Statement::Key(_)
+        | Statement::Published(_)
+        | Statement::Epoch(_)
+        | Statement::Resolution(_)
+        | Statement::Coverage(_)
+        | Statement::Settings(_)
+        | Statement::Tombstone(_)
+        | Statement::Kill(_)
+        | Statement::Incident(_) => None,
+    }
+}
+
+fn read(row: &EntryRow) -> Option<(Thumbprint, Statement)> {
+    let envelope = Envelope::parse(row.body.as_ref()?).ok()?;
+    let statement = envelope.statement().ok()?;
+    Some((envelope.kid().clone(), statement))
+}
+
+fn signed_by(statement: &Statement, signer: Thumbprint) -> Option<Thumbprint> {
+    match statement {
+        Statement::Received(received) => received.signer.thumbprint.clone().filter(|_| received.holds),
+        _ => Some(signer),
     }
 }
 
 fn says(statement: &Statement) -> (String, Option<Verdict>, String) {
+    let text = |about: String, detail: String| (about, None, detail);
     match statement {
         Statement::Decision(decision) => (act(decision), Some(decision.verdict), why(decision)),
-        Statement::Observation(seen) => {
-            let reason = seen.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
-            (format!("{}: {}", seen.provider, seen.tool), None, format!("{}{reason}", seen.status))
-        }
-        Statement::Received(received) => {
-            let holds = if received.holds { "signature holds" } else { "signature does not hold" };
-            (received.form.to_string(), None, holds.to_owned())
-        }
+        Statement::Observation(seen) => text(format!("{}: {}", seen.provider, seen.tool), saw(seen)),
+        Statement::Received(received) => text(received.form.to_string(), standing(received).to_owned()),
         Statement::Key(key) => {
-            let event = format!("{:?}", key.event).to_lowercase();
-            (format!("{} key", key.purpose), None, format!("{event} {}", key.thumbprint))
+            text(format!("{} key", key.purpose), format!("{} {}", key.event, key.thumbprint))
         }
         Statement::Published(published) => {
             let until = published.expires_at.map(|at| format!(", until {at}")).unwrap_or_default();
-            (published.document.to_string(), None, format!("control {}{until}", published.control))
+            text(published.document.to_string(), format!("control {}{until}", published.control))
         }
         Statement::Epoch(epoch) => {
-            (epoch.epoch.clone(), None, format!("entries {} to {}", epoch.first, epoch.last))
+            text(epoch.epoch.clone(), format!("entries {} to {}", epoch.first, epoch.last))
         }
-        Statement::Finding(finding) => (finding.code.to_string(), None, String::new()),
+        Statement::Finding(finding) => text(finding.code.to_string(), about(finding.seq)),
         Statement::Clearance(clearance) => {
-            (clearance.code.to_string(), None, "what was missing came".to_owned())
+            text(clearance.code.to_string(), format!("entry {} brought what was missing", clearance.seq))
         }
         Statement::Resolution(resolution) => {
-            (resolution.finding.to_string(), None, resolution.note.to_string())
+            text(resolution.finding.to_string(), resolution.note.to_string())
         }
         Statement::Coverage(coverage) => {
-            (format!("{} providers", coverage.providers.len()), None, String::new())
+            text(format!("{} providers", coverage.providers.len()), String::new())
         }
         Statement::Settings(settings) => (settings.name.to_string(), None, settings.value.to_string()),
         Statement::Tombstone(tombstone) => {
-            (tombstone.epoch.clone(), None, format!("entries {} to {}", tombstone.first, tombstone.last))
+            text(tombstone.epoch.clone(), format!("entries {} to {}", tombstone.first, tombstone.last))
         }
-        Statement::Kill(kill) => ("everything".to_owned(), None, format!("generation {}", kill.generation)),
-        Statement::Incident(incident) => (incident.code.clone(), None, String::new()),
+        Statement::Kill(kill) => text("everything".to_owned(), format!("generation {}", kill.generation)),
+        Statement::Incident(incident) => text(incident.code.clone(), String::new()),
     }
+}
+
+/// What a page about one action shows beside [`says`].
+fn facts(statement: &Statement) -> Vec<Fact> {
+    let fact = |name, value: &dyn ToString| Fact { name, value: value.to_string() };
+    match statement {
+        Statement::Decision(decision) => facts_of_decision(decision),
+        Statement::Observation(seen) => {
+            let mut facts = vec![fact("about decision", &seen.decision)];
+            facts.extend(seen.sent_at.map(|at| fact("sent", &at)));
+            facts
+        }
+        Statement::Received(received) => facts_of_received(received),
+        Statement::Clearance(clearance) => vec![fact("about finding", &clearance.finding)],
+        Statement::Finding(finding) => {
+            finding.statement.map(|said| fact("about body", &said)).into_iter().collect()
+        }
+        Statement::Key(_)
+        | Statement::Published(_)
+        | Statement::Epoch(_)
+        | Statement::Resolution(_)
+        | Statement::Coverage(_)
+        | Statement::Settings(_)
+        | Statement::Tombstone(_)
+        | Statement::Kill(_)
+        | Statement::Incident(_) => Vec::new(),
+    }
+}
+
+fn facts_of_decision(decision: &Decision) -> Vec<Fact> {
+    let fact = |name, value: &dyn ToString| Fact { name, value: value.to_string() };
+    let mut facts = Vec::new();
+    if let Some(class) = &decision.class {
+        let words = format!(
+            "{}, data {}, destination {}, magnitude {}, {}",
+            class.operation, class.data_class, class.destination, class.magnitude, class.reversibility
+        );
+        facts.push(fact("classified as", &words));
+    }
+    let binds = match decision.effect {
+        Effect::Enforced => "it binds",
+        Effect::Advisory => "advisory: it only says what it would have been",
+    };
+    facts.push(fact("effect", &binds));
+    facts.extend(decision.marks.iter().map(|mark| fact("mark", mark)));
+    facts.push(fact("came by", &decision.origin));
+    facts.push(fact("policy", &decision.policy));
+    facts.push(fact("control", &decision.control));
+    facts.push(fact("kill generation", &decision.generation));
+    facts.extend(decision.follows.map(|action| fact("follows action", &action)));
+    facts.extend(decision.supersedes.map(|digest| fact("takes the place of decision", &digest)));
+    facts.extend(decision.pin.map(|pin| fact("definition of the tool", &pin)));
+    facts
+}
+
+fn facts_of_received(received: &Received) -> Vec<Fact> {
+    let fact = |name, value: &dyn ToString| Fact { name, value: value.to_string() };
+    let Ok(Some(submitted)) = Submitted::unwrap(received) else { return Vec::new() };
+    let mut facts = vec![fact("outcome", &submitted.outcome())];
+    if let (true, Said::Native(said)) = (received.holds, submitted.said()) {
+        facts.push(fact("by provider", &format!("{}: {}", said.provider, said.tool)));
+        facts.push(fact("executed, by its own clock", &said.executed_at));
+    }
+    facts.extend(submitted.decision().map(|digest| fact("about decision", &digest)));
+    facts
+}
+
+fn saw(seen: &Observation) -> String {
+    let reason = seen.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let error = if seen.is_error == Some(true) { ", as an error" } else { "" };
+    format!("{}{reason}{error}", seen.status)
+}
+
+fn standing(received: &Received) -> &'static str {
+    if received.holds { "signature holds" } else { "signature does not hold" }
+}
+
+fn about(seq: Option<u64>) -> String {
+    seq.map(|seq| format!("about entry {seq}")).unwrap_or_default()
 }
 
 fn act(decision: &Decision) -> String {

@@ -1,91 +1,114 @@
-//! `/p/<slot>-<public id>` and what lies below it.
+//! `/p/<slot>-<public id>` and the same as `.json`; the project's keys.
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use counterfoil_core::id::ProjectId;
-use counterfoil_core::issuer::PublicId;
-use serde::Deserialize;
+use maud::Markup;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::page::{self, Page, STYLE};
-use super::projection::PublicEntry;
-use super::store;
+use super::door::Visit;
+use super::gather::{Asked, gather};
+use super::page::{self, STYLE};
+use super::totals::Totals;
+use super::view::View;
 use crate::http::ApiError;
 use crate::keys;
 use crate::ledger::Ledger;
 
+/// Each list is paged by key: what lies below the entry of that number.
 #[derive(Deserialize)]
 pub(crate) struct Paging {
     below: Option<u64>,
+    calls: Option<u64>,
+    findings: Option<u64>,
 }
 
-/// Entries on one page of the list.
-const PER_PAGE: usize = 50;
-
-/// The list, newest first, paged by key: `?below=<seq>`.
+/// The page, for people and for programs.
 pub(crate) async fn evidence(
     State(ledger): State<Arc<Ledger>>,
+    State(totals): State<Totals>,
+    Extension(visit): Extension<Visit>,
     Path(name): Path<String>,
     Query(paging): Query<Paging>,
 ) -> Result<Response, ApiError> {
-    let id = find(&ledger, &name).await?;
-    let project = ledger.project(id).await?;
-    let mut client = ledger.database().reader().await?;
-    let tx = client.begin(id).await?;
-    // One more than is shown tells whether there is a next page.
-    let rows = store::newest(&tx, paging.below.unwrap_or(u64::MAX), PER_PAGE as i64 + 1).await?;
-    let shown: Vec<PublicEntry> = rows.iter().take(PER_PAGE).map(PublicEntry::of).collect();
-    let more = rows.len() > PER_PAGE;
-    let page = Page {
-        project: &project,
-        next: shown.last().map(|entry| entry.seq).filter(|_| more),
-        entries: &shown,
-        checkpoint: page::checkpoint_of(&store::checkpoint(&tx).await?),
-        audit: store::audit(&tx).await?,
-        stopped: ledger.seen().stopped(id),
+    let asked = Asked {
+        entries_below: paging.below.unwrap_or(u64::MAX),
+        calls_below: paging.calls.unwrap_or(u64::MAX),
+        findings_below: paging.findings.unwrap_or(u64::MAX),
     };
-    Ok((page_headers(), page::render(&page).into_string()).into_response())
+    let view = View::of(gather(&ledger, &totals, &visit, asked).await?);
+    Ok(match Form::of(&name).1 {
+        Form::Html => html(page::render(&view)),
+        Form::Json => json(&view),
+    })
 }
 
 /// Every public key the project ever had, with purpose, from and until.
 pub(crate) async fn jwks(
     State(ledger): State<Arc<Ledger>>,
-    Path(name): Path<String>,
+    Extension(visit): Extension<Visit>,
 ) -> Result<Response, ApiError> {
-    let id = find(&ledger, &name).await?;
-    let project = ledger.project(id).await?;
+    let project = ledger.project(visit.project).await?;
     let mut client = ledger.database().reader().await?;
-    let tx = client.begin(id).await?;
+    let tx = client.begin(visit.project).await?;
     let set = keys::document(&project.issuer, &keys::all(&tx).await?);
     let mut response = Json(set).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("max-age=60"));
     Ok(response)
 }
 
-/// The project of `<slot>-<public id>`. Anything else is nothing, and looks the same.
-pub(crate) async fn find(ledger: &Ledger, name: &str) -> Result<ProjectId, ApiError> {
-    let (slot, public_id) = name.split_once('-').ok_or(ApiError::NotFound)?;
-    let one_spelling = slot == "0" || !slot.starts_with(['0', '+']);
-    let slot: u64 = slot.parse().map_err(|_| ApiError::NotFound)?;
-    let public_id: PublicId = public_id.parse().map_err(|_| ApiError::NotFound)?;
-    if !one_spelling {
-        return Err(ApiError::NotFound);
+/// How something is asked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Form {
+    Html,
+    Json,
+}
+
+impl Form {
+    /// The name without its ending, and what the ending asks for.
+    pub(super) fn of(name: &str) -> (&str, Self) {
+        match name.strip_suffix(".json") {
+            Some(name) => (name, Self::Json),
+            None => (name, Self::Html),
+        }
     }
-    let client = ledger.database().reader().await?;
-    store::project(&client.directory(), slot, &public_id).await?.ok_or(ApiError::NotFound)
+}
+
+/// The first so many, and at which place the next part begins. One more than is shown tells whether there is one.
+pub(super) fn page_part<T>(
+    mut rows: Vec<T>,
+    most: usize,
+    place: impl Fn(&T) -> u64,
+) -> (Vec<T>, Option<u64>) {
+    let more = rows.len() > most;
+    rows.truncate(most);
+    let next = rows.last().map(place).filter(|_| more);
+    (rows, next)
+}
+
+pub(super) fn html(page: Markup) -> Response {
+    (page_headers(), page.into_string()).into_response()
+}
+
+pub(super) fn json(view: &impl Serialize) -> Response {
+    let mut response = Json(view).into_response();
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
 }
 
 fn page_headers() -> HeaderMap {
     let style = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
+    // Scripts and what they fetch come from this server alone; nothing inline runs.
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "default-src 'none'; style-src 'sha256-{style}'; script-src 'self'; connect-src 'self'; base-uri 'none'; \
+         form-action 'self'; frame-ancestors 'none'"
     );
     let fixed = HeaderValue::from_static;
     let policy = HeaderValue::from_str(&policy).expect("base64 and fixed text are header characters");

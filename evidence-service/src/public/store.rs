@@ -1,21 +1,65 @@
 //! SQL of public pages, run as the reader role.
+//!
+//! INVARIANT: no statement here reads a number of rows that grows with the number of entries; a test looks at every
+//! plan. Sums come from tallies and signed days, lists from indexes with a limit.
 
-use counterfoil_core::id::ProjectId;
+use counterfoil_core::id::{ActionId, ProjectId};
 use counterfoil_core::issuer::PublicId;
+use counterfoil_core::statement::Counts;
+use counterfoil_core::time::Timestamp;
 use uuid::Uuid;
 
+use super::door::Visibility;
 use crate::database::{DatabaseError, DirectoryClient, ProjectTx, statements};
-use crate::ledger::store::{EntryRow, number, time, unreadable};
+use crate::ledger::store::{EntryRow, number, signed, time, unreadable};
 
 statements! {
     PROJECT = "select project_id from directory_project($1, $2)";
+    VISIBILITY = "select visibility from projects where project_id = $1";
+    // Days are another feature's column: a page shows them as soon as there is one.
+    RETENTION = "select (to_jsonb(p) ->> 'retention_days')::bigint as days from projects p where p.project_id = $1";
     NEWEST = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
               from entries e where e.project_id = $1 and e.seq < $2 order by e.seq desc limit $3";
+    FROM = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
+            from entries e where e.project_id = $1 and e.seq >= $2 order by e.seq limit $3";
+    BODIES = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
+              from entries e where e.project_id = $1 and e.seq = any($2) order by e.seq desc";
+    RECEIPT = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, c.note \
+               from entries e join checkpoints c on c.project_id = e.project_id and c.size = e.checkpoint_size \
+               where e.project_id = $1 and e.seq = $2";
+    // Kinds are written out: only then does the planner know that the index of the few kinds has them.
+    DAYS = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
+            from entries e where e.project_id = $1 and e.kind = 'epoch' and e.seq >= $2 order by e.seq limit $3";
+    KEYS = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
+            from entries e where e.project_id = $1 and e.kind = 'key' order by e.seq limit $2";
+    COVERAGE = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
+                from entries e where e.project_id = $1 and e.kind = 'coverage' order by e.seq desc limit 1";
+    HEAD = "select size, epoch_first, epoch_counts, gen, killed, checkpoint from heads where project_id = $1";
     CHECKPOINT = "select checkpoint from heads where project_id = $1";
     SIZE = "select size from heads where project_id = $1";
     AT = "select e.seq, e.at, e.kind, e.body_digest, e.prev, null::bytea as body, e.path, null::text as note \
           from entries e where e.project_id = $1 and e.seq = any($2) order by e.seq";
     AUDIT = "select at, size, broken from audits where project_id = $1";
+    ACTION = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
+              from entries e where e.project_id = $1 and e.action = $2 and e.seq >= $3 order by e.seq limit $4";
+    ABOUT = include_str!("store/about.sql");
+    CALLS = include_str!("store/calls.sql");
+    TALLIES = "select account, status, calls from tallies where project_id = $1 and calls > 0 order by account, status";
+    CALL_TALLIES = "select provider, verdict, account, status, calls from call_tallies \
+                    where project_id = $1 and calls > 0 order by provider, verdict, account, status";
+    OPEN_FINDINGS = "select f.seq, f.cleared, f.resolved from findings f where f.project_id = $1 \
+                     and f.cleared is null and not f.apart and f.seq < $2 order by f.seq desc limit $3";
+    APART_FINDINGS = "select f.seq, f.cleared, f.resolved from findings f where f.project_id = $1 \
+                      and f.cleared is null and f.apart and f.seq < $2 order by f.seq desc limit $3";
+    CLEARED_FINDINGS = "select f.seq, f.cleared, f.resolved from findings f where f.project_id = $1 \
+                        and f.cleared is not null and f.seq < $2 order by f.seq desc limit $3";
+    COUNT_OPEN = "select count(*) from (select from findings f where f.project_id = $1 and f.cleared is null \
+                  and not f.apart limit $2) as counted";
+    COUNT_APART = "select count(*) from (select from findings f where f.project_id = $1 and f.cleared is null \
+                   and f.apart limit $2) as counted";
+    FINDINGS_OF = "select f.seq, f.cleared, f.resolved from findings f \
+                   where f.project_id = $1 and f.action = $2 order by f.seq limit $3";
+    UNSORTED_FINDINGS = include_str!("store/unsorted.sql");
 }
 
 /// The project behind a page's address. Slot and public id must both be right.
@@ -29,15 +73,86 @@ pub(super) async fn project(
     row.map(|row| Ok(ProjectId::from_uuid(row.try_get::<_, Uuid>(0)?))).transpose()
 }
 
+/// Who may see the page. What does not read is private.
+pub(super) async fn visibility(tx: &ProjectTx<'_>) -> Result<Visibility, DatabaseError> {
+    let row = tx.maybe_row(VISIBILITY, &[&tx.project().uuid()]).await?;
+    let text: Option<String> = row.map(|row| row.try_get(0)).transpose()?;
+    Ok(text.and_then(|text| Visibility::parse(&text)).unwrap_or(Visibility::Private))
+}
+
+/// How many days bodies are kept; none where no number is set.
+pub(super) async fn retention_days(tx: &ProjectTx<'_>) -> Result<Option<u64>, DatabaseError> {
+    let row = tx.row(RETENTION, &[&tx.project().uuid()]).await?;
+    row.try_get::<_, Option<i64>>(0)?.map(number).transpose()
+}
+
 /// The newest entries below a seq, newest first.
 pub(super) async fn newest(
     tx: &ProjectTx<'_>,
     below: u64,
-    limit: i64,
+    most: i64,
 ) -> Result<Vec<EntryRow>, DatabaseError> {
-    let below = i64::try_from(below).unwrap_or(i64::MAX);
-    let rows = tx.rows(NEWEST, &[&tx.project().uuid(), &below, &limit]).await?;
-    rows.iter().map(|row| EntryRow::read(tx.project(), row)).collect()
+    entries(tx, &tx.rows(NEWEST, &[&tx.project().uuid(), &bound(below), &most]).await?)
+}
+
+/// Entries from a seq on, oldest first.
+pub(super) async fn from(tx: &ProjectTx<'_>, first: u64, most: i64) -> Result<Vec<EntryRow>, DatabaseError> {
+    entries(tx, &tx.rows(FROM, &[&tx.project().uuid(), &bound(first), &most]).await?)
+}
+
+/// Entries at these places with their bodies, newest first.
+pub(super) async fn bodies(tx: &ProjectTx<'_>, places: &[u64]) -> Result<Vec<EntryRow>, DatabaseError> {
+    if places.is_empty() {
+        return Ok(Vec::new());
+    }
+    let places: Vec<i64> = places.iter().map(|seq| bound(*seq)).collect();
+    entries(tx, &tx.rows(BODIES, &[&tx.project().uuid(), &places]).await?)
+}
+
+/// One entry with the note that its receipt stands under.
+pub(super) async fn receipt(tx: &ProjectTx<'_>, seq: u64) -> Result<Option<EntryRow>, DatabaseError> {
+    let row = tx.maybe_row(RECEIPT, &[&tx.project().uuid(), &bound(seq)]).await?;
+    row.map(|row| EntryRow::read(tx.project(), &row)).transpose()
+}
+
+/// Days that were closed at or after a seq, oldest first.
+pub(super) async fn days(tx: &ProjectTx<'_>, from: u64, most: i64) -> Result<Vec<EntryRow>, DatabaseError> {
+    entries(tx, &tx.rows(DAYS, &[&tx.project().uuid(), &bound(from), &most]).await?)
+}
+
+/// Changes of keys, oldest first.
+pub(super) async fn keys(tx: &ProjectTx<'_>, most: i64) -> Result<Vec<EntryRow>, DatabaseError> {
+    entries(tx, &tx.rows(KEYS, &[&tx.project().uuid(), &most]).await?)
+}
+
+/// The newest declaration of coverage.
+pub(super) async fn coverage(tx: &ProjectTx<'_>) -> Result<Option<EntryRow>, DatabaseError> {
+    Ok(entries(tx, &tx.rows(COVERAGE, &[&tx.project().uuid()]).await?)?.pop())
+}
+
+/// What of the head a page shows.
+#[derive(Clone, Debug)]
+pub(super) struct HeadRow {
+    pub(super) size: u64,
+    /// First entry of the day that is not closed yet, and that day's entries by kind.
+    pub(super) today_first: u64,
+    pub(super) today: Counts,
+    pub(super) generation: u64,
+    pub(super) killed: bool,
+    pub(super) checkpoint: String,
+}
+
+pub(super) async fn head(tx: &ProjectTx<'_>) -> Result<HeadRow, DatabaseError> {
+    let row = tx.maybe_row(HEAD, &[&tx.project().uuid()]).await?;
+    let row = row.ok_or_else(|| unreadable("a project without a head"))?;
+    Ok(HeadRow {
+        size: number(row.try_get("size")?)?,
+        today_first: number(row.try_get("epoch_first")?)?,
+        today: serde_json::from_str(row.try_get("epoch_counts")?).map_err(unreadable)?,
+        generation: number(row.try_get("gen")?)?,
+        killed: row.try_get("killed")?,
+        checkpoint: row.try_get("checkpoint")?,
+    })
 }
 
 /// The newest signed note.
@@ -55,15 +170,14 @@ pub(super) async fn size(tx: &ProjectTx<'_>) -> Result<u64, DatabaseError> {
 /// Entries at these places, by seq, without their bodies.
 pub(super) async fn at(tx: &ProjectTx<'_>, places: &[u64]) -> Result<Vec<EntryRow>, DatabaseError> {
     let places: Vec<i64> = places.iter().filter_map(|seq| i64::try_from(*seq).ok()).collect();
-    let rows = tx.rows(AT, &[&tx.project().uuid(), &places]).await?;
-    rows.iter().map(|row| EntryRow::read(tx.project(), row)).collect()
+    entries(tx, &tx.rows(AT, &[&tx.project().uuid(), &places]).await?)
 }
 
 /// What the self-audit last found.
 #[derive(Clone, Debug)]
 pub(super) struct AuditRow {
-    pub(super) at: counterfoil_core::time::Timestamp,
-    pub(super) size: i64,
+    pub(super) at: Timestamp,
+    pub(super) size: u64,
     pub(super) broken: Option<String>,
 }
 
@@ -72,9 +186,179 @@ pub(super) async fn audit(tx: &ProjectTx<'_>) -> Result<Option<AuditRow>, Databa
     row.map(|row| {
         Ok(AuditRow {
             at: time(row.try_get("at")?)?,
-            size: row.try_get("size")?,
+            size: number(row.try_get("size")?)?,
             broken: row.try_get("broken")?,
         })
     })
     .transpose()
+}
+
+/// Entries about one action from a seq on, oldest first.
+pub(super) async fn action(
+    tx: &ProjectTx<'_>,
+    action: ActionId,
+    first: u64,
+    most: i64,
+) -> Result<Vec<EntryRow>, DatabaseError> {
+    entries(tx, &tx.rows(ACTION, &[&tx.project().uuid(), &action.uuid(), &bound(first), &most]).await?)
+}
+
+/// Decisions, observations and executions of these actions: of each action so many, oldest first.
+pub(super) async fn about(
+    tx: &ProjectTx<'_>,
+    actions: &[ActionId],
+    most_each: i64,
+) -> Result<Vec<EntryRow>, DatabaseError> {
+    if actions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let actions: Vec<Uuid> = actions.iter().map(ActionId::uuid).collect();
+    entries(tx, &tx.rows(ABOUT, &[&tx.project().uuid(), &actions, &most_each]).await?)
+}
+
+/// Where the comparison of a decision stands; no status where it was not compared yet.
+#[derive(Clone, Debug)]
+pub(super) struct CallRow {
+    pub(super) seq: u64,
+    pub(super) account: Option<String>,
+    pub(super) status: Option<String>,
+    pub(super) again_after: Option<Timestamp>,
+}
+
+/// The newest decisions below a seq, newest first.
+pub(super) async fn calls(tx: &ProjectTx<'_>, below: u64, most: i64) -> Result<Vec<CallRow>, DatabaseError> {
+    let rows = tx.rows(CALLS, &[&tx.project().uuid(), &bound(below), &most]).await?;
+    let call = |row: &tokio_postgres::Row| {
+        let again: Option<i64> = row.try_get("again_after")?;
+        Ok(CallRow {
+            seq: number(row.try_get("seq")?)?,
+            account: row.try_get("account")?,
+            status: row.try_get("status")?,
+            again_after: again.map(time).transpose()?,
+        })
+    };
+    let mut calls = rows.iter().map(call).collect::<Result<Vec<_>, DatabaseError>>()?;
+    // A decision that was compared just now may stand in both halves; the one with a status comes first.
+    calls.dedup_by_key(|call| call.seq);
+    Ok(calls)
+}
+
+/// Compared decisions of one account and status.
+#[derive(Clone, Debug)]
+pub(super) struct TallyRow {
+    pub(super) account: String,
+    pub(super) status: String,
+    pub(super) calls: u64,
+}
+
+pub(super) async fn tallies(tx: &ProjectTx<'_>) -> Result<Vec<TallyRow>, DatabaseError> {
+    let rows = tx.rows(TALLIES, &[&tx.project().uuid()]).await?;
+    let tally = |row: &tokio_postgres::Row| {
+        Ok(TallyRow {
+            account: row.try_get("account")?,
+            status: row.try_get("status")?,
+            calls: number(row.try_get("calls")?)?,
+        })
+    };
+    rows.iter().map(tally).collect()
+}
+
+/// Compared decisions of one provider, verdict, account and status.
+#[derive(Clone, Debug)]
+pub(super) struct CallTallyRow {
+    pub(super) provider: String,
+    pub(super) verdict: String,
+    pub(super) status: String,
+    pub(super) calls: u64,
+}
+
+pub(super) async fn call_tallies(tx: &ProjectTx<'_>) -> Result<Vec<CallTallyRow>, DatabaseError> {
+    let rows = tx.rows(CALL_TALLIES, &[&tx.project().uuid()]).await?;
+    let tally = |row: &tokio_postgres::Row| {
+        Ok(CallTallyRow {
+            provider: row.try_get("provider")?,
+            verdict: row.try_get("verdict")?,
+            status: row.try_get("status")?,
+            calls: number(row.try_get("calls")?)?,
+        })
+    };
+    rows.iter().map(tally).collect()
+}
+
+/// Where a finding stands, and the entries that closed or noted it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FindingRow {
+    pub(super) seq: u64,
+    pub(super) cleared: Option<u64>,
+    pub(super) resolved: Option<u64>,
+}
+
+/// Which findings are asked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Which {
+    Open,
+    /// Open, and about statements that are forged or of somebody else.
+    Apart,
+    Cleared,
+}
+
+/// Findings below a seq, newest first.
+pub(super) async fn findings(
+    tx: &ProjectTx<'_>,
+    which: Which,
+    below: u64,
+    most: i64,
+) -> Result<Vec<FindingRow>, DatabaseError> {
+    let asked = match which {
+        Which::Open => OPEN_FINDINGS,
+        Which::Apart => APART_FINDINGS,
+        Which::Cleared => CLEARED_FINDINGS,
+    };
+    finding_rows(&tx.rows(asked, &[&tx.project().uuid(), &bound(below), &most]).await?)
+}
+
+/// Findings about one action, oldest first.
+pub(super) async fn findings_of(
+    tx: &ProjectTx<'_>,
+    action: ActionId,
+    most: i64,
+) -> Result<Vec<FindingRow>, DatabaseError> {
+    finding_rows(&tx.rows(FINDINGS_OF, &[&tx.project().uuid(), &action.uuid(), &most]).await?)
+}
+
+/// Open findings, counted no further than `most`: those of the list, and those apart.
+pub(super) async fn open_findings(tx: &ProjectTx<'_>, most: i64) -> Result<(u64, u64), DatabaseError> {
+    let project = tx.project().uuid();
+    let open = tx.row(COUNT_OPEN, &[&project, &most]).await?;
+    let apart = tx.row(COUNT_APART, &[&project, &most]).await?;
+    Ok((number(open.try_get(0)?)?, number(apart.try_get(0)?)?))
+}
+
+/// Findings among the newest that no list has yet, newest first: they count as open.
+pub(super) async fn unsorted_findings(tx: &ProjectTx<'_>, most: i64) -> Result<Vec<EntryRow>, DatabaseError> {
+    entries(tx, &tx.rows(UNSORTED_FINDINGS, &[&tx.project().uuid(), &most]).await?)
+}
+
+fn finding_rows(rows: &[tokio_postgres::Row]) -> Result<Vec<FindingRow>, DatabaseError> {
+    let place = |row: &tokio_postgres::Row, name: &str| -> Result<Option<u64>, DatabaseError> {
+        row.try_get::<_, Option<i64>>(name)?.map(number).transpose()
+    };
+    rows.iter()
+        .map(|row| {
+            Ok(FindingRow {
+                seq: number(row.try_get("seq")?)?,
+                cleared: place(row, "cleared")?,
+                resolved: place(row, "resolved")?,
+            })
+        })
+        .collect()
+}
+
+fn entries(tx: &ProjectTx<'_>, rows: &[tokio_postgres::Row]) -> Result<Vec<EntryRow>, DatabaseError> {
+    rows.iter().map(|row| EntryRow::read(tx.project(), row)).collect()
+}
+
+/// A place beyond every entry where a number does not fit.
+fn bound(seq: u64) -> i64 {
+    signed(seq).unwrap_or(i64::MAX)
 }

@@ -17,7 +17,9 @@ use crate::config::Config;
 use crate::http::{Allowed, ApiError, Limiter, MAX_BODY, limit_by_peer, refuse_foreign};
 use crate::ledger::Ledger;
 use crate::packages::Packages;
+use crate::public::door::admit;
 use crate::public::log::Published;
+use crate::public::totals::Totals;
 use crate::{control, health, ledger, packages, public};
 
 // A page or a receipt is a few rows; what takes longer has met a database that does not answer.
@@ -40,9 +42,22 @@ impl<T> FromRef<With<T>> for Arc<Ledger> {
     }
 }
 
-impl FromRef<With<Published>> for Published {
-    fn from_ref(with: &With<Self>) -> Self {
-        with.remembered.clone()
+/// What the public listener remembers of every project.
+#[derive(Clone, Default)]
+struct Pages {
+    published: Published,
+    totals: Totals,
+}
+
+impl FromRef<With<Pages>> for Published {
+    fn from_ref(with: &With<Pages>) -> Self {
+        with.remembered.published.clone()
+    }
+}
+
+impl FromRef<With<Pages>> for Totals {
+    fn from_ref(with: &With<Pages>) -> Self {
+        with.remembered.totals.clone()
     }
 }
 
@@ -57,19 +72,31 @@ pub(super) fn public(config: &Config, ledger: Arc<Ledger>, packages: Packages) -
         .route("/v1/packages", post(packages::routes::ask))
         .route("/v1/packages/{id}", get(packages::routes::progress))
         .route("/v1/packages/{id}/package.zip", get(packages::routes::package))
+        .with_state(packages.clone());
+    let given = Router::new()
         .route("/p/{name}/package.zip", get(packages::routes::newest_public))
+        .route_layer(from_fn_with_state(Arc::clone(&ledger), admit))
         .with_state(packages);
-    let router = Router::new()
+    // Whoever may not see a project meets the same answer on each of these as for one that is not there.
+    let pages = Router::new()
         .route("/p/{name}", get(public::routes::evidence))
+        .route("/p/{name}/a/{action}", get(public::action::action))
+        .route("/p/{name}/entries.json", get(public::bodies::entries))
+        .route("/p/{name}/receipts/{seq}", get(public::bodies::receipt))
         .route("/p/{name}/jwks.json", get(public::routes::jwks))
         .route("/p/{name}/checkpoint", get(public::log::checkpoint))
         .route("/p/{name}/tile/{*path}", get(public::log::tile))
+        .route_layer(from_fn_with_state(Arc::clone(&ledger), admit));
+    let router = Router::new()
+        .merge(pages)
+        .route("/assets/{name}", get(public::assets::asset))
         .route("/v1/receipts/{seq}", get(ledger::routes::receipt))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .fallback(nothing)
-        .with_state(With { ledger, remembered: Published::default() })
-        .merge(packed);
+        .with_state(With { ledger, remembered: Pages::default() })
+        .merge(packed)
+        .merge(given);
     let (router, limiter) = limit_by_peer(router, config.rate);
     (bounded(router, config, PUBLIC_BODY, PUBLIC_WITHIN), limiter)
 }

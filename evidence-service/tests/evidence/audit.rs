@@ -94,7 +94,7 @@ async fn a_broken_chain_is_on_the_page_and_in_the_record() {
     let mut shown = String::new();
     for _ in 0..50 {
         shown = service.http.get(&page).send().await.expect("page").text().await.expect("page");
-        if shown.contains("BROKEN_CHAIN") && shown.contains("finding") {
+        if shown.contains("BROKEN_CHAIN") && shown.contains("<td>finding</td>") {
             break;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -7,13 +7,14 @@ use reqwest::header::{HOST, ORIGIN};
 
 use crate::deployment::{BY, Deployment};
 use crate::gateway::{Judged, item, record};
+use crate::markup::strict;
 
 /// T4, P10: labels, codes and times; what cannot be proved; no script.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_lists_entries_and_says_what_it_cannot_prove() {
     let deployment = Deployment::new().await;
     let service = deployment.serve().await;
-    let items = (0..60).map(|_| item(&deployment, &Judged::now(&deployment, Verdict::Deny)).1).collect();
+    let items = (0..40).map(|_| item(&deployment, &Judged::now(&deployment, Verdict::Deny)).1).collect();
     record(&service, &deployment.token, items).await.expect("200");
     let url = format!("{}{}", service.public, deployment.project.issuer.page_path());
 
@@ -21,13 +22,19 @@ async fn the_page_lists_entries_and_says_what_it_cannot_prove() {
     let policy = answer.headers()["content-security-policy"].to_str().expect("text").to_owned();
     let newest = answer.text().await.expect("page");
     let older =
-        service.http.get(format!("{url}?below=16")).send().await.expect("page").text().await.expect("page");
+        service.http.get(format!("{url}?below=21")).send().await.expect("page").text().await.expect("page");
 
     assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
-    assert!(!newest.contains("<script"));
+    assert!(
+        policy.contains("script-src 'self'; connect-src 'self'") && !policy.contains("unsafe"),
+        "{policy}"
+    );
+    strict(&newest);
+    strict(&older);
     assert!(newest.contains("notes: note_read") && newest.contains("DENY"));
     assert!(newest.contains("What this page cannot prove"));
-    assert!(newest.contains("?below=16\""), "keyset paging");
+    assert!(newest.contains("?below=21#record\""), "keyset paging");
+    assert!(newest.contains("?calls=21#calls\""), "keyset paging of calls");
     assert!(older.contains("log key") && !older.contains("older entries"));
     assert!(!newest.contains(&deployment.agent.to_string()) && !newest.contains("u-1"));
 }

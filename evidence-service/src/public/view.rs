@@ -1,0 +1,214 @@
+//! What a page says, as a value. Pure: HTML and JSON are both made of it, so they cannot differ.
+//!
+//! The format of the JSON is docs/formats/page.md. Every text in it is a word of ours or comes from
+//! [`super::projection`].
+
+mod action;
+mod calls;
+mod counts;
+mod coverage;
+mod findings;
+mod keys;
+pub(super) mod words;
+
+use std::sync::Arc;
+
+use counterfoil_core::checkpoint::Checkpoint;
+use counterfoil_core::note::Note;
+use counterfoil_core::statement::Environment;
+use counterfoil_core::time::Timestamp;
+use counterfoil_core::tree::Hash;
+use serde::Serialize;
+
+use super::door::Visibility;
+use super::gather::Gathered;
+use super::projection::{Day, PublicEntry};
+use crate::ledger::Project;
+
+pub(super) use action::{ActionView, GatheredAction};
+pub(super) use calls::{Call, Calls, Three, by_action};
+pub(super) use counts::{Counts, Sum};
+pub(super) use coverage::{CoverageLine, Declared, Terms};
+pub(super) use findings::{Findings, Listed, Standing};
+pub(super) use keys::KeyLife;
+
+/// The whole page of a project.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct View {
+    typ: &'static str,
+    pub(super) project: Named,
+    pub(super) visibility: Visibility,
+    /// When this was read, by this server's clock.
+    pub(super) at: Timestamp,
+    pub(super) trouble: Trouble,
+    pub(super) findings: Findings,
+    pub(super) counts: Counts,
+    pub(super) answers: Answers,
+    pub(super) coverage: Vec<CoverageLine>,
+    pub(super) calls: Calls,
+    pub(super) record: Record,
+    pub(super) keys: Vec<KeyLife>,
+    pub(super) retention: Retention,
+    pub(super) cannot_prove: Vec<&'static str>,
+    pub(super) verify: Verify,
+}
+
+/// Which project.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) env: Environment,
+    /// The identity: host, slot and public id.
+    pub(super) iss: String,
+    /// The path of the page on its host.
+    pub(super) path: String,
+}
+
+/// What is wrong with the record or stops it.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Trouble {
+    /// Why nothing is recorded now, if nothing is.
+    pub(super) read_only: Option<String>,
+    pub(super) killed: bool,
+    /// How many kills there were.
+    pub(super) kills: u64,
+    /// Where the self-audit found that the record is not what was signed and numbered.
+    pub(super) broken: Option<String>,
+}
+
+/// Answers by people to held calls.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Answers {
+    pub(super) count: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Record {
+    pub(super) size: u64,
+    pub(super) root: Option<Hash>,
+    /// The signed note as it was published.
+    pub(super) checkpoint: String,
+    pub(super) audit: Option<Audit>,
+    pub(super) days: u64,
+    /// The newest closed days, newest first.
+    pub(super) newest_days: Vec<Day>,
+    /// The first entry of the day that is open.
+    pub(super) today_first: u64,
+    pub(super) entries: Vec<PublicEntry>,
+    /// The seq that the next part of the list lies below.
+    pub(super) older: Option<u64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Audit {
+    pub(super) at: Timestamp,
+    pub(super) size: u64,
+    pub(super) clean: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Retention {
+    /// Null where no number of days is set.
+    pub(super) days: Option<u64>,
+    /// Bodies that were emptied are named by tombstones.
+    pub(super) tombstones: u64,
+}
+
+/// How somebody else checks all this.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Verify {
+    /// To be typed as they stand, in an empty folder.
+    pub(super) commands: Vec<String>,
+    /// What a script reads instead.
+    pub(super) entries: String,
+    pub(super) checkpoint: String,
+    pub(super) jwks: String,
+}
+
+impl View {
+    pub(super) fn of(found: Gathered) -> Self {
+        let project = Named::of(&found.project);
+        let counts = Counts::of(&found);
+        let checkpoint = checkpoint_of(&found.head.checkpoint);
+        let kind = |kind| counts.of_kind(kind);
+        Self {
+            typ: "page/v1",
+            visibility: found.visibility,
+            at: found.now,
+            trouble: Trouble {
+                read_only: found.stopped.clone(),
+                killed: found.head.killed,
+                kills: found.head.generation,
+                broken: found.audit.as_ref().and_then(|audit| audit.broken.clone()),
+            },
+            findings: Findings::of(&found, kind(counterfoil_core::entry::Kind::Finding)),
+            answers: Answers { count: kind(counterfoil_core::entry::Kind::Answer) },
+            coverage: coverage::lines(&found),
+            keys: keys::lives(&found.keys),
+            retention: Retention {
+                days: found.retention_days,
+                tombstones: kind(counterfoil_core::entry::Kind::Tombstone),
+            },
+            cannot_prove: words::CANNOT_PROVE.to_vec(),
+            verify: Verify::of(&project),
+            calls: Calls::of(&found),
+            record: Record::of(found, checkpoint),
+            counts,
+            project,
+        }
+    }
+}
+
+impl Named {
+    pub(super) fn of(project: &Arc<Project>) -> Self {
+        Self {
+            name: project.name.clone(),
+            env: project.env,
+            iss: project.issuer.to_string(),
+            path: project.issuer.page_path(),
+        }
+    }
+}
+
+impl Record {
+    fn of(found: Gathered, checkpoint: Option<Checkpoint>) -> Self {
+        Self {
+            size: found.head.size,
+            root: checkpoint.map(|checkpoint| checkpoint.root),
+            checkpoint: found.head.checkpoint,
+            audit: found.audit.map(|audit| Audit {
+                at: audit.at,
+                size: audit.size,
+                clean: audit.broken.is_none(),
+            }),
+            days: found.closed.days,
+            newest_days: found.closed.newest.into(),
+            today_first: found.head.today_first,
+            older: found.older,
+            entries: found.entries,
+        }
+    }
+}
+
+impl Verify {
+    fn of(project: &Named) -> Self {
+        let Named { iss, path, .. } = project;
+        Self {
+            commands: vec![
+                format!("PAGE={iss}    # or the address that you read this page at"),
+                "curl -fsS -o jwks.json \"$PAGE/jwks.json\"    # keep it: these are the keys that you pin"
+                    .to_owned(),
+                "curl -fsS -o receipt.json \"$PAGE/receipts/0\"    # any entry's number".to_owned(),
+                "counterfoil verify receipt.json --trust jwks.json".to_owned(),
+            ],
+            entries: format!("{path}/entries.json"),
+            checkpoint: format!("{path}/checkpoint"),
+            jwks: format!("{path}/jwks.json"),
+        }
+    }
+}
+
+/// The size and root of a note, if it reads.
+fn checkpoint_of(note: &str) -> Option<Checkpoint> {
+    Checkpoint::parse(&Note::parse(note).ok()?).ok()
+}
