@@ -4,6 +4,8 @@
 //! P-256 (ECDH-ES), as JWK.
 
 use anyhow::Context;
+use josekit::jwe::alg::ecdh_es::EcdhEsJweDecrypter;
+use josekit::jwe::{ECDH_ES_A256KW, deserialize_compact};
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::{EcCurve, EcKeyPair};
 use zeroize::Zeroizing;
@@ -38,6 +40,26 @@ impl DisclosurePair {
     }
 }
 
+/// The private half, as its holder reads sealed openings with it.
+pub struct DisclosureKey(EcdhEsJweDecrypter);
+
+impl DisclosureKey {
+    pub fn parse(text: &[u8]) -> anyhow::Result<Self> {
+        let jwk = Jwk::from_bytes(text).context("not a JWK")?;
+        let decrypter =
+            ECDH_ES_A256KW.decrypter_from_jwk(&jwk).context("not the private half of a P-256 key")?;
+        Ok(Self(decrypter))
+    }
+
+    /// `None` if it is sealed to another key, otherwise than an opening is, or was changed.
+    pub fn open(&self, jwe: &str) -> Option<Zeroizing<Vec<u8>>> {
+        let (opened, header) = deserialize_compact(jwe, &self.0).ok()?;
+        // Compression would let a small opening become any size.
+        let plain = header.compression().is_none() && header.content_encryption() == Some("A256GCM");
+        plain.then(|| Zeroizing::new(opened))
+    }
+}
+
 fn private_members(pair: &EcKeyPair) -> anyhow::Result<Vec<(String, serde_json::Value)>> {
     let private = pair.to_jwk_key_pair();
     let mut members = vec![
@@ -58,7 +80,7 @@ fn member(jwk: &Jwk, name: &str) -> anyhow::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use josekit::jwe::{ECDH_ES_A256KW, JweHeader, deserialize_compact, serialize_compact};
+    use josekit::jwe::{JweHeader, serialize_compact};
 
     use super::*;
 
@@ -72,10 +94,10 @@ mod tests {
         let sealed = serialize_compact(b"an opening", &header, &encrypter).unwrap();
 
         let private = Jwk::from_bytes(pair.dangerous_private_jwk()).unwrap();
-        let decrypter = ECDH_ES_A256KW.decrypter_from_jwk(&private).unwrap();
-        let (opened, _) = deserialize_compact(&sealed, &decrypter).unwrap();
-
-        assert_eq!(opened, b"an opening");
+        let opener = DisclosureKey::parse(pair.dangerous_private_jwk().as_bytes()).unwrap();
+        assert_eq!(opener.open(&sealed).unwrap().as_slice(), b"an opening");
+        let other = DisclosureKey::parse(DisclosurePair::mint().unwrap().dangerous_private_jwk().as_bytes());
+        assert!(other.unwrap().open(&sealed).is_none());
         assert!(
             !format!("{}{}", pair.x(), pair.y()).contains(private.parameter("d").unwrap().as_str().unwrap())
         );

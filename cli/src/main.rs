@@ -12,6 +12,7 @@ mod hosts;
 mod import;
 mod ledger;
 mod log;
+mod package;
 mod provider;
 mod remote;
 

@@ -1,8 +1,9 @@
-//! `counterfoil verify <receipt.json> --trust <jwks.json>`: one receipt, offline; with `--dump <file>` instead of a
-//! receipt, the whole ledger in a plain pg_dump.
+//! `counterfoil verify <receipt.json or package.zip> --trust <jwks.json>`: one receipt or one package, offline; with
+//! `--dump <file>` instead, the whole ledger in a plain pg_dump.
 //!
-//! Exit codes: 0 VERIFIED, 40 BROKEN, 50 UNPINNED, 2 when a file cannot be read. Verified never
-//! means allowed: the verdict stands on a line of its own.
+//! Exit codes of a receipt: 0 VERIFIED, 40 BROKEN, 50 UNPINNED; of a package: 10 UNANCHORED, 20 INCOMPLETE, 21 OMITTED,
+//! 30 FORKED, 40 BROKEN, 50 UNPINNED; 2 when a file of yours cannot be read. Verified never means allowed: the verdict
+//! stands on a line of its own.
 
 use std::fs::File;
 use std::io::{Read, Write as _};
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::ledger::dump::Dump;
 use crate::ledger::{self, Pins, Report, Stored};
+use crate::package::{self, Brought};
 
 const BROKEN: u8 = 40;
 const UNPINNED: u8 = 50;
@@ -25,7 +27,7 @@ const LARGEST_FILE: u64 = 4 << 20;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The receipt, as /v1/receipts/<seq> gives it
+    /// The receipt, as /v1/receipts/<seq> gives it, or the package
     #[arg(required_unless_present = "dump")]
     receipt: Option<PathBuf>,
 
@@ -33,9 +35,26 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "receipt")]
     dump: Option<PathBuf>,
 
-    /// With --dump: a checkpoint that you kept, which the record must pass through. May be given more than once
-    #[arg(long, requires = "dump")]
+    /// With --dump: a checkpoint that you kept, which the record must pass through. With a package: a receipt that you
+    /// kept, or a folder of them, each of which must stand in its place. May be given more than once
+    #[arg(long)]
     held: Vec<PathBuf>,
+
+    /// With a package: a checkpoint that you kept, which the record must pass through
+    #[arg(long, conflicts_with = "dump")]
+    since: Option<PathBuf>,
+
+    /// With a package: keys that a provider gave you itself, a JWKS or one JWK. May be given more than once
+    #[arg(long, conflicts_with = "dump")]
+    provider_keys: Vec<PathBuf>,
+
+    /// With a package made --with-rules: evaluate every decision again
+    #[arg(long, requires = "disclosure_key")]
+    replay: bool,
+
+    /// With --replay: the private half of the project's disclosure key, mode 0600
+    #[arg(long, requires = "replay")]
+    disclosure_key: Option<PathBuf>,
 
     /// The keys that you pinned: a JWKS with iss, decision and log keys
     #[arg(long)]
@@ -44,17 +63,45 @@ pub struct Arguments {
     /// Print one JSON document instead of lines
     #[arg(long)]
     json: bool,
+
+    /// With a package: say on standard error how much processor time and memory it took
+    #[arg(long, hide = true)]
+    cost: bool,
 }
 
 pub fn run(arguments: &Arguments) -> ExitCode {
     match (&arguments.receipt, &arguments.dump) {
-        (_, Some(dump)) => ledger_in(dump, arguments).unwrap_or_else(|error| {
-            eprintln!("counterfoil: {error:#}");
-            ExitCode::from(USAGE)
-        }),
+        (_, Some(dump)) => ledger_in(dump, arguments).unwrap_or_else(|error| mistaken(&error)),
+        (Some(file), None) if package::is_zip(file) => {
+            one_package(file, arguments).unwrap_or_else(|error| mistaken(&error))
+        }
+        (Some(_), None) if !arguments.held.is_empty() || arguments.since.is_some() || arguments.replay => {
+            mistaken(&anyhow::anyhow!("--held, --since and --replay are for packages"))
+        }
         (Some(receipt), None) => one_receipt(receipt, arguments),
         (None, None) => ExitCode::from(USAGE),
     }
+}
+
+fn mistaken(error: &anyhow::Error) -> ExitCode {
+    eprintln!("counterfoil: {error:#}");
+    ExitCode::from(USAGE)
+}
+
+fn one_package(file: &Path, arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let keys = package::pinned(&arguments.trust, &arguments.provider_keys)?;
+    let brought = Brought {
+        since: arguments.since.clone(),
+        held: arguments.held.clone(),
+        disclosure_key: arguments.disclosure_key.clone(),
+    };
+    let outcome = package::verify(file, &keys, &brought)?;
+    let text = if arguments.json { outcome.json() } else { outcome.lines() };
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    if arguments.cost {
+        eprintln!("{}", cost::so_far());
+    }
+    Ok(ExitCode::from(outcome.exit_code()))
 }
 
 /// The same audit as fsck's, on rows that a dump holds.
@@ -161,6 +208,8 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     }
     Ok(bytes)
 }
+
+mod cost;
 
 #[cfg(test)]
 mod tests;

@@ -25,6 +25,21 @@ fn cases(folder: &str) -> Vec<(String, Value)> {
     cases
 }
 
+fn about(receipt: PathBuf, trust: PathBuf) -> Arguments {
+    Arguments {
+        receipt: Some(receipt),
+        trust,
+        dump: None,
+        held: Vec::new(),
+        since: None,
+        provider_keys: Vec::new(),
+        replay: false,
+        disclosure_key: None,
+        json: false,
+        cost: false,
+    }
+}
+
 fn answer(case: &Value) -> ExitCode {
     let folder = TempDir::new().unwrap();
     let (receipt, trust) = (folder.path().join("receipt.json"), folder.path().join("trust.json"));
@@ -37,7 +52,7 @@ fn answer(case: &Value) -> ExitCode {
         Some(set) => fs::write(&trust, serde_json::to_vec(set).unwrap()).unwrap(),
         None => drop(fs::copy(vectors().join("jwks.json"), &trust).unwrap()),
     }
-    run(&Arguments { receipt: Some(receipt), trust, dump: None, held: Vec::new(), json: true })
+    run(&Arguments { json: true, ..about(receipt, trust) })
 }
 
 #[test]
@@ -82,14 +97,7 @@ fn a_file_that_cannot_be_read_is_a_mistake_of_usage() {
     fs::write(&no_key_set, "{}").unwrap();
 
     for (receipt, trust) in [(&missing, &good), (&good, &missing), (&good, &no_key_set)] {
-        let arguments = Arguments {
-            receipt: Some(receipt.clone()),
-            trust: trust.clone(),
-            dump: None,
-            held: Vec::new(),
-            json: false,
-        };
-        let code = run(&arguments);
+        let code = run(&about(receipt.clone(), trust.clone()));
         assert_eq!(code, ExitCode::from(USAGE));
     }
 }
