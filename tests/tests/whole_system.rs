@@ -13,6 +13,7 @@ mod whole_system {
     mod moods;
     mod neighbours;
     mod outages;
+    mod packages;
     mod pauses;
     mod tampering;
     mod tenancy;

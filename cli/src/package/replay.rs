@@ -190,3 +190,107 @@ fn differs_from(facts: &Value, seed: &OpeningSeed, decision: &Decision) -> Optio
     let all = resources.len() == nouns.len() && (0..nouns.len()).all(same);
     (!all).then_some("noun")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use counterfoil_core::id::AgentId;
+    use counterfoil_core::statement::{Environment, Mode, Origin, Verdict};
+    use counterfoil_policy::{Asked, BaseVerdict, Bundle, Refusal};
+
+    const RULES: &str = "";
+    const REGISTRY: &str = "v = 1\n";
+
+    fn bundles() -> Bundles {
+        let lines = format!(
+            "{}\n{}\n",
+            json!({ "seq": 1, "kind": "registry", "text": REGISTRY }),
+            json!({ "seq": 2, "kind": "rules", "text": RULES })
+        );
+        struct One(String);
+        impl Source for One {
+            fn open(&self, _: &str) -> std::io::Result<Option<Box<dyn std::io::Read + '_>>> {
+                Ok(Some(Box::new(self.0.as_bytes())))
+            }
+        }
+        Bundles::read(&One(lines)).unwrap()
+    }
+
+    fn opening(agent: AgentId, now: Timestamp) -> Opening {
+        let asked = Asked {
+            agent,
+            principal: Some("u-88"),
+            origin: Origin::Mcp,
+            mode: Mode::Gateway,
+            env: Environment::Live,
+            provider: Some("notes"),
+            tool: Some("a tool that is not listed"),
+            args: None,
+            now,
+            base_verdict: BaseVerdict::StepUp,
+        };
+        let facts = Facts::refused(&asked, Refusal::NoSuchTool).document();
+        Opening { seed: OpeningSeed::from_bytes([7; 16]), facts }
+    }
+
+    /// A decision that follows from that opening.
+    fn decision() -> Decision {
+        let path =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/vectors/receipts/denied.json");
+        let receipt: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        let payload = receipt["receipt"]["statement"]["payload"].clone();
+        let mut decision: Decision = serde_json::from_value(payload).unwrap();
+        let opening = opening(decision.agent, decision.at);
+        let facts = Facts::parse(&counterfoil_core::json::canonical(&opening.facts)).unwrap();
+        decision.facts = opening.seed.commit("facts", &facts.digest().to_string()).commitment();
+        decision.principal = Some(opening.seed.commit("principal", "u-88").commitment());
+        (decision.env, decision.origin, decision.mode) = (Environment::Live, Origin::Mcp, Mode::Gateway);
+        (decision.verdict, decision.reason) = (Verdict::Deny, Reason::NoSuchTool);
+        (decision.tool, decision.class, decision.args, decision.pin) = (None, None, None, None);
+        decision.rules = Vec::new();
+        decision.policy = Bundle::compile(REGISTRY, RULES).unwrap().digest();
+        decision
+    }
+
+    fn difference(change: impl FnOnce(&mut Decision)) -> String {
+        let mut changed = decision();
+        let opening = opening(changed.agent, changed.at);
+        change(&mut changed);
+        match again(&changed, &[opening], &bundles()) {
+            Again::Differs(why) => why,
+            Again::Agrees => "agrees".to_owned(),
+            Again::Unopened(why) => why.to_owned(),
+        }
+    }
+
+    /// P8
+    #[test]
+    fn a_decision_that_its_facts_and_bundle_do_not_give_is_named() {
+        let other = AgentId::from_uuid(uuid::Uuid::from_bytes([9; 16]));
+
+        assert_eq!(difference(|_| ()), "agrees");
+        assert!(difference(|d| d.verdict = Verdict::Allow).starts_with("evaluated again it is DENY"));
+        assert!(difference(|d| d.reason = Reason::NoRule).contains("(no_such_tool)"));
+        assert!(difference(|d| d.rules = vec!["notes-read".parse().unwrap()]).contains("evaluated again"));
+        assert_eq!(difference(|d| d.agent = other), "its facts have another agent than the decision");
+        assert_eq!(
+            difference(|d| d.origin = Origin::Stdio),
+            "its facts have another origin than the decision"
+        );
+        assert_eq!(difference(|d| d.principal = None), "its facts have another principal than the decision");
+        assert_eq!(
+            difference(|d| d.at = d.at.plus_millis(1)),
+            "its facts have another time than the decision"
+        );
+        assert_eq!(difference(|d| d.args = Some(d.facts)), "its facts have another args than the decision");
+        assert_eq!(
+            difference(|d| d.facts = OpeningSeed::from_bytes([8; 16]).commit("facts", "x").commitment()),
+            "its opening opens another commitment"
+        );
+        assert_eq!(
+            difference(|d| d.policy = counterfoil_core::digest::Digest::of(b"another")),
+            "the texts that decided are not here"
+        );
+        assert!(matches!(again(&decision(), &[], &bundles()), Again::Unopened(_)));
+    }
+}

@@ -1,0 +1,281 @@
+//! Packages made by a running service, judged by the program as an auditor runs it, and tampered with on the way.
+
+use super::world::World;
+use counterfoil_core::package::zip::{Archive, Writer};
+use counterfoil_core::package::{Source as _, name};
+use counterfoil_tests::repository::program;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+struct Scene {
+    world: World,
+    folder: tempfile::TempDir,
+    trust: PathBuf,
+}
+
+impl Scene {
+    fn open() -> Self {
+        let world = World::start();
+        let folder = tempfile::tempdir().expect("a folder");
+        let trust = folder.path().join("trust.json");
+        std::fs::write(&trust, world.deployment.jwks().expect("a key set")).expect("written");
+        let scene = Self { world, folder, trust };
+        scene.call(&["echo", "nothing_of_this_name", "fails"]);
+        scene
+    }
+
+    fn call(&self, tools: &[&str]) {
+        let agent = self.world.deployment.agent("scripted");
+        for tool in tools {
+            agent.call(&self.world.deployment.http, tool, "{}").expect("an answer");
+        }
+        // Observations follow in a batch of their own.
+        let mut database = self.world.deployment.database().expect("a database");
+        loop {
+            let open: i64 = database.query_one("select count(*) from open_calls", &[]).expect("a row").get(0);
+            if open == 0 {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+    }
+
+    fn package(&self, file: &str, more: &[&str]) -> PathBuf {
+        let out = self.folder.path().join(file);
+        let mut command = Command::new(program("counterfoil").expect("built"));
+        command.arg("package").arg(&out).args(more);
+        command.args(["--evidence", &self.world.deployment.evidence_url()]);
+        command.env("COUNTERFOIL_KEY", &self.world.deployment.api_key);
+        let output = command.output().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        out
+    }
+
+    fn checkpoint(&self, file: &str) -> PathBuf {
+        let deployment = &self.world.deployment;
+        let url = format!("{}{}/checkpoint", deployment.evidence_url(), deployment.page());
+        let path = self.folder.path().join(file);
+        std::fs::write(&path, deployment.http.get(&url, None).expect("an answer").body).expect("written");
+        path
+    }
+
+    /// Exit code, and what was said as JSON.
+    fn verify(&self, package: &Path, more: &[&str]) -> (i32, Value) {
+        verify(package, &self.trust, more)
+    }
+}
+
+fn verify(package: &Path, trust: &Path, more: &[&str]) -> (i32, Value) {
+    let mut command = Command::new(program("counterfoil").expect("built"));
+    command.arg("verify").arg(package).arg("--trust").arg(trust).arg("--json").args(more);
+    let output = command.output().expect("it runs");
+    let said = serde_json::from_slice(&output.stdout);
+    let said = said.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    (output.status.code().expect("an end of its own"), said)
+}
+
+type Members = BTreeMap<String, Vec<u8>>;
+
+fn members(package: &Path) -> Members {
+    let archive = Archive::open(std::fs::read(package).expect("a file")).expect("a zip");
+    let read = |name: &str| {
+        let mut bytes = Vec::new();
+        archive.open(name).expect("readable").expect("there").read_to_end(&mut bytes).expect("whole");
+        (name.to_owned(), bytes)
+    };
+    archive.names().map(read).collect()
+}
+
+fn pack(members: &Members, to: &Path) {
+    let mut writer = Writer::new(Cursor::new(Vec::new()), 1 << 30);
+    for (name, bytes) in members {
+        (writer, _) = writer.whole(name, bytes).expect("room");
+    }
+    std::fs::write(to, writer.finish().expect("room").into_inner()).expect("written");
+}
+
+fn swap(members: &mut Members, name: &str, old: &str, new: &str) {
+    let text = String::from_utf8(members[name].clone()).expect("text");
+    assert!(text.contains(old), "{old} in {name}");
+    members.insert(name.to_owned(), text.replacen(old, new, 1).into_bytes());
+}
+
+// Upholds P5, P7.
+#[test]
+fn every_class_of_tampering_has_its_exit_code() {
+    let scene = Scene::open();
+    let honest = scene.package("honest.zip", &[]);
+    let size = scene.verify(&honest, &[]).1["size"].as_u64().expect("a size");
+    let original = members(&honest);
+    type Change = fn(&mut Members);
+    let classes: &[(&str, i32, Change)] = &[
+        ("nothing", 10, |_| ()),
+        ("a verdict", 40, |m| swap(m, name::STATEMENTS, "\"verdict\":\"DENY\"", "\"verdict\":\"ALLOW\"")),
+        ("an entry", 40, |m| {
+            let entries = m.get_mut(name::ENTRIES).expect("there");
+            let place = entries.len() - 20;
+            entries[place] ^= 1;
+        }),
+        // By somebody who cannot sign the manifest again; docs/vectors/packages has what the operator could do.
+        ("a body is gone", 40, |m| {
+            let text = String::from_utf8(m[name::STATEMENTS].clone()).expect("text");
+            let line = text.lines().find(|line| line.contains("observation/v1")).expect("an observation");
+            let (seq, _) = line.split_once(',').expect("a seq");
+            let text = text.replace(line, &format!("{seq},\"absent\":true}}"));
+            m.insert(name::STATEMENTS.to_owned(), text.into_bytes());
+        }),
+        ("a key's body is gone", 40, |m| {
+            let text = String::from_utf8(m[name::STATEMENTS].clone()).expect("text");
+            let line = text.lines().next().expect("a line").to_owned();
+            let text = text.replace(&line, "{\"seq\":0,\"absent\":true}");
+            m.insert(name::STATEMENTS.to_owned(), text.into_bytes());
+        }),
+        ("the last line is gone", 20, |m| {
+            let text = String::from_utf8(m[name::STATEMENTS].clone()).expect("text");
+            let end = text.trim_end().rfind('\n').expect("lines");
+            m.insert(name::STATEMENTS.to_owned(), text[..=end].as_bytes().to_vec());
+        }),
+        ("a file is gone", 20, |m| drop(m.remove(name::JWKS))),
+        ("the manifest is of other files", 40, |m| {
+            swap(m, name::PROVIDER_KEYS, "{\"keys\":[]}", "{ \"keys\":[]}");
+        }),
+        ("the checkpoint's signature", 40, |m| {
+            let note = String::from_utf8(m[name::NEW_CHECKPOINT].clone()).expect("text");
+            let flipped = note.trim_end().strip_suffix('=').map(|start| {
+                let last = if start.ends_with('A') { 'Q' } else { 'A' };
+                format!("{}{last}=\n", &start[..start.len() - 1])
+            });
+            m.insert(name::NEW_CHECKPOINT.to_owned(), flipped.expect("base64 of 68 bytes").into_bytes());
+        }),
+        ("a key that nobody knows", 50, |m| {
+            let x = "0EqyMnQrtKs6E2i9RhXk5tAiSrcaAWuvhSCjMsl3hzc";
+            let kid = "vaJPtef-vPnGAIWE19qlMPDYWGaER3zeeJM_3r1WO7E";
+            let key = format!(
+                "{{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"x\":\"{x}\",\"kid\":\"{kid}\",\"use\":\"sig\",\
+                 \"alg\":\"Ed25519\",\"purpose\":\"decision\"}},"
+            );
+            swap(m, name::JWKS, "\"keys\":[", &format!("\"keys\":[{key}"));
+        }),
+    ];
+    let changed = scene.folder.path().join("changed.zip");
+    for (what, expected, change) in classes {
+        let mut members = original.clone();
+        change(&mut members);
+        pack(&members, &changed);
+        let (code, said) = scene.verify(&changed, &[]);
+        assert_eq!(code, *expected, "{what}: {said}");
+        if *expected == 10 {
+            assert_eq!((said["verified"].as_u64(), said["size"].as_u64()), (Some(size), Some(size)));
+        }
+    }
+
+    // Keys that the holder did not pin count for nothing, whatever the package says.
+    let mut set: Value = serde_json::from_slice(&std::fs::read(&scene.trust).expect("a file")).expect("JSON");
+    for purpose in ["log", "ledger"] {
+        let mut fewer = set.clone();
+        let keys = fewer["keys"].as_array_mut().expect("keys");
+        keys.retain(|key| key["purpose"] != purpose);
+        let path = scene.folder.path().join("fewer.json");
+        std::fs::write(&path, fewer.to_string()).expect("written");
+        assert_eq!(verify(&honest, &path, &[]).0, 50, "no {purpose} key");
+    }
+    set["iss"] = Value::from("https://gw.example/p/7-k3m9q2v8");
+    std::fs::write(&scene.trust, set.to_string()).expect("written");
+    assert_eq!(scene.verify(&honest, &[]).0, 40, "it is of another log than the one that was pinned");
+}
+
+// Upholds P5: what was kept shows a package that is shorter, and one of another history.
+#[test]
+fn what_was_kept_shows_a_record_that_was_shortened_or_rewritten() {
+    let mut scene = Scene::open();
+    let short = scene.package("short.zip", &[]);
+    stop(&mut scene.world);
+    let mut database = scene.world.deployment.database().expect("a database");
+    let tables = ["entries", "checkpoints", "heads", "open_calls", "idempotency"];
+    for table in tables {
+        let copy = format!("create table earlier_{table} as table {table}");
+        database.batch_execute(&copy).expect("a superuser may");
+    }
+    start(&mut scene.world);
+    scene.call(&["echo", "echo"]);
+    let kept = scene.checkpoint("kept.checkpoint");
+    let receipts = scene.folder.path().join("receipts");
+    std::fs::create_dir(&receipts).expect("a folder");
+    let long = scene.package("long.zip", &[]);
+    let size = scene.verify(&long, &[]).1["size"].as_u64().expect("a size");
+    let receipt = scene.world.deployment.receipt(size - 1).expect("a receipt");
+    std::fs::write(receipts.join("last.json"), receipt).expect("written");
+    let later = scene.package("later.zip", &["--from", &(size - 1).to_string()]);
+
+    let since = ["--since", kept.to_str().expect("text")];
+    let held = ["--held", receipts.to_str().expect("text")];
+    assert_eq!(scene.verify(&long, &since).0, 10);
+    assert_eq!(scene.verify(&long, &held).0, 10);
+    assert_eq!(scene.verify(&later, &[]).0, 10);
+    assert_eq!(scene.verify(&short, &since).0, 20, "shorter than the checkpoint that was kept");
+    assert_eq!(scene.verify(&short, &held).0, 20, "shorter than the receipt that was kept");
+
+    // The operator puts back an older state, without what would have told the service, and goes on from there.
+    stop(&mut scene.world);
+    for table in tables {
+        let back = format!(
+            "alter table {table} disable trigger all; truncate {table} cascade; \
+             insert into {table} select * from earlier_{table}; alter table {table} enable trigger all"
+        );
+        database.batch_execute(&back).expect("a superuser may");
+    }
+    std::fs::remove_file(scene.world.deployment.folder().join("evidence-heads.json")).expect("removed");
+    start(&mut scene.world);
+    scene.call(&["echo", "fails", "echo"]);
+    let rewritten = scene.package("rewritten.zip", &[]);
+
+    assert_eq!(scene.verify(&rewritten, &[]).0, 10, "alone it looks right");
+    for kept in [since, held] {
+        let (code, said) = scene.verify(&rewritten, &kept);
+        assert_eq!((code, &said["outcome"]), (30, &Value::from("FORKED")));
+        let notes = said["notes"].as_array().expect("both notes");
+        assert!(notes.len() == 2 && notes[0] != notes[1]);
+    }
+}
+
+// Upholds P8.
+#[test]
+fn every_decision_of_a_running_gateway_evaluates_again_to_what_it_says() {
+    let scene = Scene::open();
+    scene.call(&["echo", "odd", "nothing_of_this_name"]);
+    let mut database = scene.world.deployment.database().expect("a database");
+    let decided = "select count(*) from entries where kind = 'decision'";
+    let opened = "select count(distinct decision) from openings";
+    let mut count = |sql: &str| -> i64 { database.query_one(sql, &[]).expect("a row").get(0) };
+    while count(decided) != count(opened) {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let decisions = count(decided);
+    let package = scene.package("rules.zip", &["--with-rules"]);
+    let key = scene.world.deployment.folder().join("disclosure-key.jwk");
+    let key = ["--replay", "--disclosure-key", key.to_str().expect("text")];
+
+    let (code, said) = scene.verify(&package, &key);
+    assert_eq!((code, said["replay"]["agreed"].as_i64()), (10, Some(decisions)), "{said}");
+    assert_eq!(said["replay"]["unopened"], 0);
+    // The package tells what the registry promises: nothing is left unchecked for want of it.
+    assert!(!said["not_checked"].to_string().contains("registry"), "{said}");
+
+    let plain = scene.package("plain.zip", &[]);
+    let (code, said) = scene.verify(&plain, &key);
+    assert_eq!(code, 20, "{said}");
+    assert!(said["why"].as_str().expect("why").contains("without rules and openings"));
+}
+
+fn stop(world: &mut World) {
+    world.deployment.gateway.take().expect("runs").stop().expect("stopped");
+    world.deployment.evidence.take().expect("runs").stop().expect("stopped");
+}
+
+fn start(world: &mut World) {
+    world.deployment.start_evidence().expect("ready");
+    world.deployment.start_gateway().expect("ready");
+}
