@@ -110,58 +110,8 @@ fn every_class_of_tampering_has_its_exit_code() {
     let honest = scene.package("honest.zip", &[]);
     let size = scene.verify(&honest, &[]).1["size"].as_u64().expect("a size");
     let original = members(&honest);
-    type Change = fn(&mut Members);
-    let classes: &[(&str, i32, Change)] = &[
-        ("nothing", 10, |_| ()),
-        ("a verdict", 40, |m| swap(m, name::STATEMENTS, "\"verdict\":\"DENY\"", "\"verdict\":\"ALLOW\"")),
-        ("an entry", 40, |m| {
-            let entries = m.get_mut(name::ENTRIES).expect("there");
-            let place = entries.len() - 20;
-            entries[place] ^= 1;
-        }),
-        // By somebody who cannot sign the manifest again; docs/vectors/packages has what the operator could do.
-        ("a body is gone", 40, |m| {
-            let text = String::from_utf8(m[name::STATEMENTS].clone()).expect("text");
-            let line = text.lines().find(|line| line.contains("observation/v1")).expect("an observation");
-            let (seq, _) = line.split_once(',').expect("a seq");
-            let text = text.replace(line, &format!("{seq},\"absent\":true}}"));
-            m.insert(name::STATEMENTS.to_owned(), text.into_bytes());
-        }),
-        ("a key's body is gone", 40, |m| {
-            let text = String::from_utf8(m[name::STATEMENTS].clone()).expect("text");
-            let line = text.lines().next().expect("a line").to_owned();
-            let text = text.replace(&line, "{\"seq\":0,\"absent\":true}");
-            m.insert(name::STATEMENTS.to_owned(), text.into_bytes());
-        }),
-        ("the last line is gone", 20, |m| {
-            let text = String::from_utf8(m[name::STATEMENTS].clone()).expect("text");
-            let end = text.trim_end().rfind('\n').expect("lines");
-            m.insert(name::STATEMENTS.to_owned(), text[..=end].as_bytes().to_vec());
-        }),
-        ("a file is gone", 20, |m| drop(m.remove(name::JWKS))),
-        ("the manifest is of other files", 40, |m| {
-            swap(m, name::PROVIDER_KEYS, "{\"keys\":[]}", "{ \"keys\":[]}");
-        }),
-        ("the checkpoint's signature", 40, |m| {
-            let note = String::from_utf8(m[name::NEW_CHECKPOINT].clone()).expect("text");
-            let flipped = note.trim_end().strip_suffix('=').map(|start| {
-                let last = if start.ends_with('A') { 'Q' } else { 'A' };
-                format!("{}{last}=\n", &start[..start.len() - 1])
-            });
-            m.insert(name::NEW_CHECKPOINT.to_owned(), flipped.expect("base64 of 68 bytes").into_bytes());
-        }),
-        ("a key that nobody knows", 50, |m| {
-            let x = "0EqyMnQrtKs6E2i9RhXk5tAiSrcaAWuvhSCjMsl3hzc";
-            let kid = "vaJPtef-vPnGAIWE19qlMPDYWGaER3zeeJM_3r1WO7E";
-            let key = format!(
-                "{{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"x\":\"{x}\",\"kid\":\"{kid}\",\"use\":\"sig\",\
-                 \"alg\":\"Ed25519\",\"purpose\":\"decision\"}},"
-            );
-            swap(m, name::JWKS, "\"keys\":[", &format!("\"keys\":[{key}"));
-        }),
-    ];
     let changed = scene.folder.path().join("changed.zip");
-    for (what, expected, change) in classes {
+    for (what, expected, change) in CLASSES {
         let mut members = original.clone();
         change(&mut members);
         pack(&members, &changed);
@@ -278,4 +228,60 @@ fn stop(world: &mut World) {
 fn start(world: &mut World) {
     world.deployment.start_evidence().expect("ready");
     world.deployment.start_gateway().expect("ready");
+}
+
+/// What is done to a package by somebody who cannot sign its manifest again, and the exit code. What the operator could
+/// do is in docs/vectors/packages.
+type Change = fn(&mut Members);
+const CLASSES: &[(&str, i32, Change)] = &[
+    ("nothing", 10, |_| ()),
+    ("a verdict", 40, |m| swap(m, name::STATEMENTS, "\"verdict\":\"DENY\"", "\"verdict\":\"ALLOW\"")),
+    ("an entry", 40, flip_an_entry),
+    ("a body is gone", 40, |m| lines(m, |line| absent(line, "observation/v1"))),
+    ("a key's body is gone", 40, |m| lines(m, |line| absent(line, "\"seq\":0,"))),
+    ("the last line is gone", 20, drop_the_last_line),
+    ("a file is gone", 20, |m| drop(m.remove(name::JWKS))),
+    ("the manifest is of other files", 40, |m| swap(m, name::PROVIDER_KEYS, "{\"keys\":", "{ \"keys\":")),
+    ("the checkpoint's signature", 40, flip_the_checkpoint),
+    ("a key that nobody knows", 50, add_a_key),
+];
+
+fn flip_an_entry(members: &mut Members) {
+    let entries = members.get_mut(name::ENTRIES).expect("there");
+    let place = entries.len() - 20;
+    entries[place] ^= 1;
+}
+
+fn lines(members: &mut Members, change: impl Fn(&str) -> String) {
+    let text = String::from_utf8(members[name::STATEMENTS].clone()).expect("text");
+    let changed: Vec<String> = text.lines().map(|line| format!("{}\n", change(line))).collect();
+    assert_ne!(changed.concat(), text);
+    members.insert(name::STATEMENTS.to_owned(), changed.concat().into_bytes());
+}
+
+fn absent(line: &str, which: &str) -> String {
+    let (seq, _) = line.split_once(',').expect("a seq");
+    if line.contains(which) { format!("{seq},\"absent\":true}}") } else { line.to_owned() }
+}
+
+fn drop_the_last_line(members: &mut Members) {
+    let statements = members.get_mut(name::STATEMENTS).expect("there");
+    let end = statements[..statements.len() - 1].iter().rposition(|byte| *byte == b'\n').expect("lines");
+    statements.truncate(end + 1);
+}
+
+fn flip_the_checkpoint(members: &mut Members) {
+    let note = String::from_utf8(members[name::NEW_CHECKPOINT].clone()).expect("text");
+    let start = note.trim_end().strip_suffix('=').expect("base64 of 68 bytes");
+    let last = if start.ends_with('A') { 'Q' } else { 'A' };
+    let flipped = format!("{}{last}=\n", &start[..start.len() - 1]);
+    members.insert(name::NEW_CHECKPOINT.to_owned(), flipped.into_bytes());
+}
+
+/// A key of docs/vectors, which this project never introduced.
+fn add_a_key(members: &mut Members) {
+    let key = "{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"x\":\"0EqyMnQrtKs6E2i9RhXk5tAiSrcaAWuvhSCjMsl3hzc\",\
+               \"kid\":\"vaJPtef-vPnGAIWE19qlMPDYWGaER3zeeJM_3r1WO7E\",\"use\":\"sig\",\"alg\":\"Ed25519\",\
+               \"purpose\":\"decision\"},";
+    swap(members, name::JWKS, "\"keys\":[", &format!("\"keys\":[{key}"));
 }
