@@ -13,6 +13,29 @@ pub enum Language {
     Python,
 }
 
+/// tests/foreign/rust, built: a program with crates of its own, apart from the workspace.
+pub struct Rust(PathBuf);
+
+impl Rust {
+    /// Takes a minute of one core the first time. Its crates are as its own lock file says.
+    pub fn build() -> anyhow::Result<Self> {
+        let target = root().join("target/foreign-rust");
+        let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        build.args(["build", "--quiet", "--locked", "--manifest-path"]).arg(folder().join("rust/Cargo.toml"));
+        build.arg("--target-dir").arg(&target);
+        let output = build.output().context("cannot start cargo")?;
+        if !output.status.success() {
+            bail!("tests/foreign/rust: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(Self(target.join("debug/foreign-rust")))
+    }
+
+    /// As [`Language::run`].
+    pub fn run(&self, input: &Value) -> anyhow::Result<Value> {
+        answer(&mut Command::new(&self.0), "foreign-rust", input)
+    }
+}
+
 impl Language {
     pub const BOTH: [Self; 2] = [Self::Node, Self::Python];
 
@@ -32,21 +55,7 @@ impl Language {
 
     /// Runs one of the scripts in tests/foreign with a JSON document on its standard input; it prints another.
     pub fn run(self, script: &str, input: &Value) -> anyhow::Result<Value> {
-        let mut child = Command::new(self.interpreter())
-            .arg(self.script(script))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("cannot start {self:?}; `scripts/test` installs what it needs"))?;
-        let mut pipe = child.stdin.take().context("standard input is a pipe")?;
-        pipe.write_all(input.to_string().as_bytes())?;
-        drop(pipe);
-        let output = child.wait_with_output()?;
-        if !output.status.success() {
-            bail!("{self:?} {script}: {}", String::from_utf8_lossy(&output.stderr));
-        }
-        Ok(serde_json::from_slice(&output.stdout)?)
+        answer(Command::new(self.interpreter()).arg(self.script(script)), script, input)
     }
 
     /// Runs the example verifier of docs/formats: its exit code, and what it printed.
@@ -60,6 +69,24 @@ impl Language {
         let said = [output.stdout, output.stderr].concat();
         Ok((output.status.code(), String::from_utf8_lossy(&said).trim().to_owned()))
     }
+}
+
+/// What a program prints for a document on its standard input.
+fn answer(command: &mut Command, name: &str, input: &Value) -> anyhow::Result<Value> {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start {name}; `scripts/test` installs what it needs"))?;
+    let mut pipe = child.stdin.take().context("standard input is a pipe")?;
+    pipe.write_all(input.to_string().as_bytes())?;
+    drop(pipe);
+    let output = child.wait_with_output()?;
+    if !output.status.success() {
+        bail!("{name}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 /// tests/foreign

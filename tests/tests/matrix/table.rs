@@ -1,7 +1,7 @@
 //! What each pair did, as one table.
 
 use super::servers::{COLUMNS, Servers};
-use counterfoil_tests::foreign::Language;
+use counterfoil_tests::foreign::{Language, Rust};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -12,9 +12,11 @@ fn every_client_uses_every_server_and_every_receipt_verifies() {
     let plan = json!({ "key": servers.deployment.api_key, "cells": servers.cells() });
     let mut table = Table::new(&servers);
 
+    let rust = Rust::build().expect("its own crates build");
     let programs = [(Language::Node, "matrix"), (Language::Node, "inspector"), (Language::Python, "matrix")];
-    for (language, program) in programs {
-        let said = language.run(program, &plan).expect("the clients run");
+    let said = programs.map(|(language, program)| language.run(program, &plan));
+    for said in said.into_iter().chain([rust.run(&plan)]) {
+        let said = said.expect("the clients run");
         for (client, cells) in said.as_object().expect("clients") {
             table.row(client, cells);
         }
@@ -23,8 +25,8 @@ fn every_client_uses_every_server_and_every_receipt_verifies() {
     println!("\n{}", table.text);
     assert!(table.faults.is_empty(), "{}", table.faults.join("\n"));
     // The inspector needs a Node that is not on every machine; the others are on all.
-    assert!(table.rows >= 7);
-    if table.rows == 7 {
+    assert!(table.rows >= 10);
+    if table.rows == 10 {
         println!("not run: the inspector's command line, which needs Node 22.19 or newer");
     }
 }
