@@ -17,12 +17,24 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A provider as a test wants it: how it is started, and what the registry says of it.
+/// A provider as a test wants it: how it is reached, and what the registry says of it.
 pub struct Provider {
     pub id: &'static str,
-    pub command: Vec<String>,
+    pub reach: Reach,
     /// TOML below `[provider.<id>]`: members, then `[provider.<id>.tool.…]` tables.
     pub registry: String,
+}
+
+pub enum Reach {
+    /// A program and its arguments.
+    Command(Vec<String>),
+    Url(String),
+}
+
+impl From<Vec<String>> for Reach {
+    fn from(command: Vec<String>) -> Self {
+        Self::Command(command)
+    }
 }
 
 pub struct Plan {
@@ -156,12 +168,12 @@ impl Deployment {
         let path = self.folder().join("gateway.toml");
         let mut config = std::fs::read_to_string(&path)?;
         for provider in &plan.providers {
-            let command = serde_json::to_string(&provider.command)?;
-            write!(
-                config,
-                "\n[provider.{}]\nproject = \"{}\"\ncommand = {command}\n",
-                provider.id, self.project
-            )?;
+            // JSON's texts and lists are TOML's too.
+            let reach = match &provider.reach {
+                Reach::Command(command) => format!("command = {}", serde_json::to_string(command)?),
+                Reach::Url(url) => format!("url = {}", serde_json::to_string(url)?),
+            };
+            write!(config, "\n[provider.{}]\nproject = \"{}\"\n{reach}\n", provider.id, self.project)?;
         }
         std::fs::write(path, config)?;
         Ok(())

@@ -44,7 +44,7 @@ fn main() -> anyhow::Result<()> {
     let seconds = std::env::args().nth(1).map_or(Ok(5), |text| text.parse())?;
     let length = Duration::from_secs(seconds);
     let echo = program("examples/echo_provider")?.display().to_string();
-    let provider = Provider { id: "echo", command: vec![echo.clone()], registry: REGISTRY.to_owned() };
+    let provider = Provider { id: "echo", reach: vec![echo.clone()].into(), registry: REGISTRY.to_owned() };
     let plan = Plan { providers: vec![provider], rules: RULES.to_owned() };
     let deployment = Deployment::start_on(Postgres::start_with(Durability::Machine)?, &plan)?;
     // One thread makes the load, so that there is something left to measure.

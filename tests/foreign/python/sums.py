@@ -1,4 +1,9 @@
-"""A provider that is not ours: PyPI fastmcp over standard input and output, with one tool."""
+"""A provider that is not ours: PyPI fastmcp with one tool, over standard input and output, or over HTTP at a port.
+
+    sums.py [<port>]
+"""
+import sys
+
 from fastmcp import FastMCP
 
 server = FastMCP("sums")
@@ -10,4 +15,7 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-server.run(show_banner=False)
+if len(sys.argv) > 1:
+    server.run(transport="http", host="127.0.0.1", port=int(sys.argv[1]), show_banner=False, log_level="warning")
+else:
+    server.run(show_banner=False)

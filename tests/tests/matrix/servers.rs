@@ -1,24 +1,30 @@
-//! The servers, unmodified, each with one tool that the rules allow. One more column is the address of them all.
+//! The servers, unmodified, each with one tool that the rules allow. Two of them are reached over HTTP, one in each era;
+//! one more column is the address of them all.
 
-use counterfoil_tests::deployment::{Deployment, Plan, Provider};
+use counterfoil_tests::deployment::{Deployment, Plan, Provider, Reach};
 use counterfoil_tests::foreign::{filesystem_provider, folder};
+use counterfoil_tests::process::Process;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
 /// How many servers there are; the column after them is `/mcp`.
-pub const COLUMNS: [&str; 8] = ["everything", "files", "memory", "git", "time", "fetch", "sums", "all"];
+pub const COLUMNS: [&str; 10] =
+    ["everything", "files", "memory", "git", "time", "fetch", "sums", "httpold", "httpnew", "all"];
 
 pub struct Servers {
     pub deployment: Deployment,
+    /// Those with an address; they end with this.
+    _listening: [Process; 2],
     sandbox: TempDir,
 }
 
 struct Server {
     id: &'static str,
-    command: Vec<String>,
+    reach: Reach,
     tool: &'static str,
     noun: &'static str,
 }
@@ -29,8 +35,18 @@ impl Servers {
         std::fs::write(sandbox.path().join("hello.txt"), "hello\n").expect("a file");
         let made = Command::new("git").arg("init").arg("-q").arg(sandbox.path()).status().expect("git runs");
         assert!(made.success());
-        let deployment = Deployment::start(&plan(sandbox.path())).expect("a deployment starts");
-        Self { deployment, sandbox }
+        let (old, old_url) = listening("httpold", sandbox.path(), |port| {
+            let port = format!("PORT={port}");
+            [vec!["env".to_owned(), port], npm("server-everything"), vec!["streamableHttp".to_owned()]]
+                .concat()
+        });
+        let (new, new_url) =
+            listening("httpnew", sandbox.path(), |port| python(&[&sums(), port.to_string().as_str()]));
+        let mut servers = servers(sandbox.path());
+        servers.push(Server { id: "httpold", reach: Reach::Url(old_url), tool: "get-sum", noun: "" });
+        servers.push(Server { id: "httpnew", reach: Reach::Url(new_url), tool: "add", noun: "" });
+        let deployment = Deployment::start(&plan(servers, sandbox.path())).expect("a deployment starts");
+        Self { deployment, _listening: [old, new], sandbox }
     }
 
     /// One call for each column.
@@ -45,6 +61,8 @@ impl Servers {
             ("get_current_time", json!({ "timezone": "Europe/Zurich" })),
             ("fetch", json!({ "url": page })),
             ("add", json!({ "a": 2, "b": 3 })),
+            ("get-sum", json!({ "a": 2, "b": 3 })),
+            ("add", json!({ "a": 2, "b": 3 })),
             ("sums__add", json!({ "a": 4, "b": 5 })),
         ];
         let cell = |(column, (tool, arguments)): (&str, (&str, Value))| {
@@ -58,8 +76,7 @@ impl Servers {
     }
 }
 
-fn plan(sandbox: &Path) -> Plan {
-    let servers = servers(sandbox);
+fn plan(servers: Vec<Server>, sandbox: &Path) -> Plan {
     let mut rules = String::new();
     for Server { id, tool, noun, .. } in &servers {
         let resource = match *noun {
@@ -78,46 +95,68 @@ fn plan(sandbox: &Path) -> Plan {
 
 impl Server {
     fn provider(self) -> Provider {
-        let Self { id, command, tool, noun } = self;
+        let Self { id, reach, tool, noun } = self;
         let noun = match noun {
             "" => "{ type = \"tool\" }".to_owned(),
             at => format!("{{ type = \"path\", at = \"{at}\" }}"),
         };
         let registry =
             format!("[provider.{id}.tool.{tool}]\nservice = \"{id}\"\nverb = \"read\"\nnouns = [{noun}]\n");
-        Provider { id, command, registry }
+        Provider { id, reach, registry }
     }
+}
+
+/// A server on a port that was free, and its address.
+fn listening(name: &str, sandbox: &Path, command: impl FnOnce(u16) -> Vec<String>) -> (Process, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    drop(listener);
+    let words = command(port);
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    let log = sandbox.join(format!("{name}.log"));
+    let mut process = Process::start(name, &mut command, &log).expect("it starts");
+    process.until("listening", || TcpStream::connect(("127.0.0.1", port)).is_ok()).expect("it listens");
+    (process, format!("http://127.0.0.1:{port}/mcp"))
 }
 
 fn servers(sandbox: &Path) -> Vec<Server> {
     let memory = format!("MEMORY_FILE_PATH={}", sandbox.join("memory.jsonl").display());
     let memory = [vec!["env".to_owned(), memory], npm("server-memory")].concat();
-    let sums = folder().join("python/sums.py").display().to_string();
     vec![
-        Server { id: "everything", command: npm("server-everything"), tool: "echo", noun: "" },
-        Server { id: "files", command: filesystem_provider(sandbox), tool: "read_text_file", noun: "/path" },
-        Server { id: "memory", command: memory, tool: "read_graph", noun: "" },
+        Server { id: "everything", reach: npm("server-everything").into(), tool: "echo", noun: "" },
+        Server {
+            id: "files",
+            reach: filesystem_provider(sandbox).into(),
+            tool: "read_text_file",
+            noun: "/path",
+        },
+        Server { id: "memory", reach: memory.into(), tool: "read_graph", noun: "" },
         Server {
             id: "git",
-            command: python(&["-m", "mcp_server_git"]),
+            reach: python(&["-m", "mcp_server_git"]).into(),
             tool: "git_status",
             noun: "/repo_path",
         },
         Server {
             id: "time",
-            command: python(&["-m", "mcp_server_time"]),
+            reach: python(&["-m", "mcp_server_time"]).into(),
             tool: "get_current_time",
             noun: "",
         },
         // What it fetches is the project's own page, so that nothing leaves this machine.
         Server {
             id: "fetch",
-            command: python(&["-m", "mcp_server_fetch", "--allow-private-ips"]),
+            reach: python(&["-m", "mcp_server_fetch", "--allow-private-ips"]).into(),
             tool: "fetch",
             noun: "",
         },
-        Server { id: "sums", command: python(&[&sums]), tool: "add", noun: "" },
+        Server { id: "sums", reach: python(&[&sums()]).into(), tool: "add", noun: "" },
     ]
+}
+
+fn sums() -> String {
+    folder().join("python/sums.py").display().to_string()
 }
 
 fn npm(name: &str) -> Vec<String> {

@@ -50,7 +50,7 @@ fn plan(ids: &[&'static str], moods: &Path) -> Plan {
         let registry = format!(
             "[provider.{id}.tool.echo]\nservice = \"mood\"\nverb = \"read\"\nnouns = [{{ type = \"tool\" }}]\n"
         );
-        providers.push(Provider { id, command, registry });
+        providers.push(Provider { id, reach: command.into(), registry });
         write!(
             rules,
             "@id(\"{id}\")\npermit (principal, action == Gw::Action::\"mood.read\", resource == Gw::Tool::\"{id}/echo\")\n\

@@ -107,10 +107,10 @@ pub fn action_of(receipt: &Value) -> ActionId {
 fn plan(files: &Path, log: &Path) -> Plan {
     Plan {
         providers: vec![
-            Provider { id: "files", command: filesystem_provider(files), registry: FILES.to_owned() },
+            Provider { id: "files", reach: filesystem_provider(files).into(), registry: FILES.to_owned() },
             Provider {
                 id: "scripted",
-                command: node_provider("scripted.mjs", &[log]),
+                reach: node_provider("scripted.mjs", &[log]).into(),
                 registry: SCRIPTED.to_owned(),
             },
         ],
