@@ -31,6 +31,8 @@ export function decision(changes = {}, args = {}) {
 
 export class Ledger {
   leaves = [];
+  receipts = [];
+  nodes = new Map();
   prev = digestOf(`counterfoil/genesis/v1\n${PROJECT}`);
 
   constructor({ log = LOG_KEY } = {}) {
@@ -38,9 +40,13 @@ export class Ledger {
   }
 
   get node() {
-    const { leaves } = this;
+    const { leaves, nodes } = this;
     return function* node(level, at) {
-      return level === 0 ? leaves[at] : yield* nodeHash(yield* node(level - 1, at * 2), yield* node(level - 1, at * 2 + 1));
+      if (level === 0) return leaves[at];
+      const name = `${level}/${at}`;
+      const hash = nodes.get(name) ?? (yield* nodeHash(yield* node(level - 1, at * 2), yield* node(level - 1, at * 2 + 1)));
+      nodes.set(name, hash);
+      return hash;
     };
   }
 
@@ -54,7 +60,9 @@ export class Ledger {
     this.leaves.push(now(leafHash(canonical(entry))));
     const path = now(inclusionPath(entry.seq, this.leaves.length, this.node)).map((hash) => `${base64(hash)}\n`).join("");
     const proof = `c2sp.org/tlog-proof@v1\nindex ${entry.seq}\n${path}\n${await this.checkpoint()}`;
-    return { typ: "receipt/v1", statement, entry, proof };
+    const receipt = { typ: "receipt/v1", statement, entry, proof };
+    this.receipts.push(receipt);
+    return receipt;
   }
 
   checkpoint() {
@@ -64,6 +72,13 @@ export class Ledger {
 
   fetch = async (path) => {
     if (path === "checkpoint") return Buffer.from(await this.checkpoint());
+    if (path === "jwks.json") return Buffer.from(PINNED_KEYS);
+    if (path.startsWith("receipts/")) return Buffer.from(JSON.stringify(this.receipts[Number(path.slice(9))]));
+    if (path.startsWith("entries.json?from=")) {
+      const rows = this.receipts.slice(Number(path.slice(18))).slice(0, 256);
+      const entries = rows.map(({ entry, statement }) => ({ entry, seq: entry.seq, body: statement }));
+      return Buffer.from(JSON.stringify({ typ: "entries/v1", size: this.leaves.length, entries }));
+    }
     const [, level, index, width] = /^tile\/(\d)\/(\d{3})(?:\.p\/(\d+))?$/.exec(path);
     const count = Number(width ?? 256);
     return Buffer.concat(Array.from({ length: count }, (_, at) => now(this.node(Number(level) * 8, Number(index) * 256 + at))));

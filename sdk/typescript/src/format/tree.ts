@@ -68,7 +68,7 @@ export function* verifyConsistency(
 }
 
 const half = (n: number) => Math.floor(n / 2);
-export const isPowerOfTwo = (n: number) => Number.isInteger(Math.log2(n));
+const isPowerOfTwo = (n: number) => Number.isInteger(Math.log2(n));
 
 /** Largest power of two below `size`. */
 export function split(size: number): number {

@@ -1,6 +1,6 @@
 /** Whether a log still begins with what somebody holds of it. */
 import { now } from "../format/now.js";
-import { isContinuation, isLeaf } from "../verify/continuation.js";
+import { continuation, placeOf } from "../verify/continuation.js";
 import type { HeldNote } from "../receipts.js";
 import type { Verified } from "../verify.js";
 import type { Tiles } from "./tiles.js";
@@ -22,14 +22,15 @@ export async function contradiction(held: HeldNote | null, newest: HeldNote, rec
   if (held) {
     const [old, oldRoot] = [held.checkpoint.size, held.checkpoint.root];
     if (size < old) return alarm("shrank", [held.note, newest.note]);
-    const holds = await tiles.with((node) => now(isContinuation({ size: old, root: oldRoot }, { size, root }, node)));
-    if (!holds) return alarm("forked", [held.note, newest.note]);
+    const found = await tiles.with((node) => now(continuation({ size: old, root: oldRoot }, { size, root }, node)));
+    // Tiles that do not add up to the checkpoint prove nothing either way, and are a contradiction of their own.
+    if (found !== "holds") return alarm("forked", [held.note, newest.note]);
   }
   let count = 0;
   for (const { entry, checkpoint } of receipts) {
     if (entry.seq >= size) return alarm("shrank", [checkpoint.note, newest.note], entry.seq);
-    const holds = await tiles.with((node) => now(isLeaf(entry, { size, root }, node)));
-    if (!holds) return alarm("missing", [checkpoint.note, newest.note], entry.seq);
+    const found = await tiles.with((node) => now(placeOf(entry, { size, root }, node)));
+    if (found !== "holds") return alarm("missing", [checkpoint.note, newest.note], entry.seq);
     count += 1;
   }
   return { alarm: null, count };

@@ -1,4 +1,9 @@
-/** Whether a log still begins with what somebody holds of it. */
+/**
+ * Whether a log still begins with what somebody holds of it.
+ *
+ * Tiles prove nothing by themselves. What they say of the older tree counts once it was led up to the newer root: then it is the
+ * log's own word, and if what was held says otherwise, the log forked. Before that, the tiles are merely wrong.
+ */
 import { canonical } from "../format/canonical.js";
 import { same, type Octets } from "../format/octets.js";
 import {
@@ -12,16 +17,22 @@ export interface Head {
   root: Octets;
 }
 
-/** `node` reads the newer tree. */
-export function* isContinuation(old: Head, newer: Head, node: Node): Work<boolean> {
-  // A tree that its own tiles do not add up to proves nothing either way, and is a contradiction of its own.
-  if (!same(yield* rootOf(newer.size, node), newer.root)) return false;
+/** `unproven`: the tiles do not lead to the newer root. */
+export type Continuation = "holds" | "forked" | "unproven";
+
+/** What was held, against the newer tree, which `node` reads. `old` is not larger. */
+export function* continuation(old: Head, newer: Head, node: Node): Work<Continuation> {
+  const root = yield* rootOf(old.size, node);
   const path = yield* consistencyPath(old.size, newer.size, node);
-  return yield* verifyConsistency(old.size, newer.size, path, old.root, newer.root);
+  if (!(yield* verifyConsistency(old.size, newer.size, path, root, newer.root))) return "unproven";
+  return same(root, old.root) ? "holds" : "forked";
 }
 
-/** Whether the entry stands in its place. */
-export function* isLeaf(entry: Entry, head: Head, node: Node): Work<boolean> {
+/** What stands in the entry's place. */
+export function* placeOf(entry: Entry, head: Head, node: Node): Work<Continuation> {
+  if (entry.seq >= head.size) return "unproven";
+  const leaf = yield* node(0, entry.seq);
   const path = yield* inclusionPath(entry.seq, head.size, node);
-  return yield* verifyInclusion(yield* leafHash(canonical(entry)), entry.seq, head.size, path, head.root);
+  if (!(yield* verifyInclusion(leaf, entry.seq, head.size, path, head.root))) return "unproven";
+  return same(leaf, yield* leafHash(canonical(entry))) ? "holds" : "forked";
 }

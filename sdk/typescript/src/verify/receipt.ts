@@ -9,7 +9,7 @@ import { Note, NoteError, parseLogProof, type Checkpoint } from "../format/note.
 import { toBase64 } from "../format/octets.js";
 import { RECEIPT, ShapeError, demand } from "../format/shapes.js";
 import { leafHash, verifyInclusion } from "../format/tree.js";
-import { digest, type Work } from "../format/work.js";
+import { digest, together, type Work } from "../format/work.js";
 import { KeyError, countsAt, pinOf, type Pins } from "./pins.js";
 import {
   StatementError, entryKindOf, entryOf, genesis, isSkewed, signatureOf, statementOf, type Entry, type SignedStatement,
@@ -95,11 +95,16 @@ function* checked(text: Uint8Array | string, pins: Pins): Work<Verified> {
   const statement = statementOf(read.statement!, "$.statement");
   const entry = entryOf(read.entry!, "$.entry");
 
-  yield* signedByPinned(statement, entry, pins);
-  const named = yield* digest(canonical(read.statement));
-  yield* isEntryOf(entry, statement, named);
+  const named = yield* checkStatement(statement, digest(canonical(read.statement)), entry, pins);
   const checkpoint = yield* included(entry, String(read.proof), pins);
   return { payload: statement.payload, digest: named, entry, checkpoint };
+}
+
+/** That a pinned key signed the statement, and that the entry is its. Returns the digest of its envelope. */
+export function* checkStatement(statement: SignedStatement, envelope: Work<string>, entry: Entry, pins: Pins): Work<string> {
+  const [named] = yield* together([envelope, signedByPinned(statement, entry, pins)]);
+  yield* isEntryOf(entry, statement, named);
+  return named;
 }
 
 function* signedByPinned(statement: SignedStatement, entry: Entry, pins: Pins): Work<null> {

@@ -4,7 +4,8 @@
  * Promised: what is handed out has the names, sizes and places that the central directory says, each once and none inside another.
  * Refused: a comment or anything else behind or between the files, zip64, encryption, other methods than stored and deflate, a
  * name twice, a name with a path in it, data longer or shorter than declared, more than can be held in memory.
- * Not promised: that the bytes are those that were packed. The manifest says that.
+ * Not promised: that the bytes are those that were packed; the manifest says that. Bytes behind the end of a deflate stream are
+ * refused by browsers and passed over by Node 20.
  */
 import { textOf, type Octets } from "../format/octets.js";
 
