@@ -115,6 +115,27 @@ need_foreign_languages() {
         fail "the tests need Python 3.11 or newer with venv: install it, then run this again."
 }
 
+# Chromium 137 or newer has the signatures that our pages verify. A test tool's own download of a browser is not used.
+need_chromium() {
+    find_chromium && return 0
+    install chromium || install chromium-browser || true
+    find_chromium ||
+        fail "the tests of our pages need Chromium 137 or newer: install chromium, or set CHROMIUM to its program, then run this again."
+}
+
+find_chromium() {
+    for program in "${CHROMIUM-}" chromium chromium-browser google-chrome google-chrome-stable; do
+        [ -n "$program" ] && found=$(command -v "$program") || continue
+        version=$("$found" --version 2>/dev/null | sed 's/^[^0-9]*//; s/[^0-9].*//' || true)
+        if [ "${version:-0}" -ge 137 ]; then
+            CHROMIUM=$found
+            export CHROMIUM
+            return 0
+        fi
+    done
+    return 1
+}
+
 # Go and its own transparency log code, from Debian: a reader of our log that shares nothing with us.
 need_go() {
     if ! command -v go >/dev/null 2>&1 || [ ! -d /usr/share/gocode/src/golang.org/x/mod/sumdb/tlog ]; then

@@ -17,6 +17,7 @@ mod retention;
 mod server;
 mod stdio;
 mod verify;
+mod verify_page;
 mod wrap;
 
 use std::process::ExitCode;
@@ -45,6 +46,8 @@ enum Command {
     Stdio(stdio::Arguments),
     /// Check one receipt offline
     Verify(verify::Arguments),
+    /// Print the digest of verify.html, which verifies a package in a browser with no network; write the file out
+    VerifyPage(verify_page::Arguments),
     /// Fetch an evidence package of a project: a zip that verifies offline
     Package(package::Arguments),
     /// List, make, rotate and revoke keys
@@ -84,6 +87,7 @@ impl Program {
             Command::Init(arguments) => done(init::run(arguments).await),
             Command::Stdio(arguments) => done(stdio::run(arguments).await),
             Command::Verify(arguments) => Ok(verify::run(&arguments)),
+            Command::VerifyPage(arguments) => done(verify_page::run(&arguments)),
             Command::Package(arguments) => done(package::run(arguments).await),
             Command::Keys(command) => done(keys::run(command).await),
             Command::Headers(command) => done(headers::run(command)),

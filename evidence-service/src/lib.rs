@@ -24,6 +24,7 @@ mod settings;
 pub mod setup;
 #[cfg(test)]
 mod statements_test;
+pub mod web;
 
 pub use config::Config;
 pub use database::DatabaseError;

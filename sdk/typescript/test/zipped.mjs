@@ -1,6 +1,16 @@
 // A zip file, as an honest or a dishonest packer writes it.
 import { deflateRawSync } from "node:zlib";
 
+/** CRC-32, bit by bit. */
+function crc(bytes) {
+  let sum = ~0;
+  for (const byte of bytes) {
+    sum ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) sum = (sum >>> 1) ^ (sum & 1 ? 0xedb88320 : 0);
+  }
+  return ~sum >>> 0;
+}
+
 function header(signature, ...fields) {
   const bytes = Buffer.alloc(fields.reduce((length, [size]) => length + size, 4));
   bytes.writeUInt32LE(signature);
@@ -14,7 +24,7 @@ function header(signature, ...fields) {
 }
 
 /**
- * `files` as [name, bytes, changes]; a change is of what both headers say (`flags`, `method`, `packed`, `size`, `at`), of the file's
+ * `files` as [name, bytes, changes]; a change is of what both headers say (`flags`, `method`, `sum`, `packed`, `size`, `at`), of the file's
  * own header alone (`ownName`), or of the data (`data`).
  */
 export function zipped(files, { method = 8, comment = "", before = Buffer.alloc(0), between = Buffer.alloc(0), count, disk = 0 } = {}) {
@@ -24,8 +34,8 @@ export function zipped(files, { method = 8, comment = "", before = Buffer.alloc(
   for (const [name, bytes, changes = {}] of files) {
     const packing = changes.method ?? method;
     const data = changes.data ?? (packing === 8 ? deflateRawSync(bytes) : Buffer.from(bytes));
-    const { flags = 0x800, packed = data.length, size = bytes.length, ownName = name } = changes;
-    const common = [[2, 20], [2, flags], [2, packing], [4, 0], [4, 0], [4, packed], [4, size]];
+    const { flags = 0x800, sum = crc(bytes), packed = data.length, size = bytes.length, ownName = name } = changes;
+    const common = [[2, 20], [2, flags], [2, packing], [4, 0], [4, sum], [4, packed], [4, size]];
     const own = header(0x04034b50, ...common, [2, Buffer.byteLength(ownName)], [2, 0]);
     const place = changes.at ?? at;
     listed.push(
