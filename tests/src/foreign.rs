@@ -89,6 +89,14 @@ fn answer(command: &mut Command, name: &str, input: &Value) -> anyhow::Result<Va
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
+/// Runs the example verifier of docs/formats for packages: its exit code, and what it printed.
+pub fn verify_package(package: &Path, jwks: &Path) -> anyhow::Result<(Option<i32>, String)> {
+    let program = root().join("docs/formats/examples/verify_package.py");
+    let output = Command::new(Language::Python.interpreter()).arg(program).arg(package).arg(jwks).output()?;
+    let said = [output.stdout, output.stderr].concat();
+    Ok((output.status.code(), String::from_utf8_lossy(&said).trim().to_owned()))
+}
+
 /// tests/foreign
 pub fn folder() -> PathBuf {
     root().join("tests/foreign")

@@ -3,6 +3,7 @@
 use super::world::World;
 use counterfoil_core::package::zip::{Archive, Writer};
 use counterfoil_core::package::{Source as _, name};
+use counterfoil_tests::foreign::verify_package;
 use counterfoil_tests::repository::program;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -117,6 +118,9 @@ fn every_class_of_tampering_has_its_exit_code() {
         pack(&members, &changed);
         let (code, said) = scene.verify(&changed, &[]);
         assert_eq!(code, *expected, "{what}: {said}");
+        // A program written from docs/formats alone, in another language, comes to the same.
+        let foreign = verify_package(&changed, &scene.trust).expect("it runs");
+        assert_eq!(foreign.0, Some(*expected), "{what}: {}", foreign.1);
         if *expected == 10 {
             assert_eq!((said["verified"].as_u64(), said["size"].as_u64()), (Some(size), Some(size)));
         }
