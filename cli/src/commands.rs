@@ -4,6 +4,7 @@ mod demo;
 mod demo_provider;
 mod dev;
 mod export;
+mod follow;
 mod fsck;
 mod headers;
 mod health;
@@ -95,7 +96,7 @@ impl Program {
             Command::Registry(command) => registry::run(command).await,
             Command::Retention(arguments) => done(retention::run(arguments).await),
             Command::Fsck(arguments) => fsck::run(arguments).await,
-            Command::Export(command) => done(export::run(command).await),
+            Command::Export(command) => export::run(command).await,
             Command::Health(arguments) => health::run(arguments).await,
             Command::DemoProvider(arguments) => done(demo_provider::run(arguments).await),
         }

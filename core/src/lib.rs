@@ -14,6 +14,7 @@ pub mod digest;
 pub mod entry;
 pub mod envelope;
 pub mod execution;
+pub mod export;
 pub mod id;
 pub mod issuer;
 pub mod json;

@@ -4,6 +4,7 @@
 mod vectors {
     pub mod bytes;
     pub mod executions;
+    pub mod export;
     pub mod log;
     pub mod packages;
     pub mod receipts;
@@ -32,6 +33,7 @@ const FOLDERS: &[(&str, Runner)] = &[
     ("malformed-receipts", vectors::receipts::malformed),
     ("executions", vectors::executions::execution),
     ("packages", vectors::packages::package),
+    ("export", vectors::export::stream),
     ("reconciliation", vectors::reconciliation::situation),
 ];
 

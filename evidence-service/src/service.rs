@@ -17,6 +17,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::config::Config;
+use crate::export::Exports;
 use crate::health::Readiness;
 use crate::http::Limiter;
 use crate::ledger::Ledger;
@@ -45,6 +46,8 @@ pub struct Bound {
     ledger: Arc<Ledger>,
     packages: Packages,
     lease: Duration,
+    /// Dropped when the service stops; everything that waits watches it.
+    stop: watch::Sender<()>,
 }
 
 /// Binds and serves until `shutdown` resolves.
@@ -61,13 +64,15 @@ pub async fn bind(config: Config) -> Result<Bound, ServeError> {
     let public = listen(config.listen_public).await?;
     let internal = listen(config.listen_internal).await?;
     let packages = Packages::new(Arc::clone(&ledger), config.packages.clone());
-    let (public_router, limiter) = routers::public(&config, Arc::clone(&ledger), packages.clone());
+    let (stop, stopped) = watch::channel(());
+    let exports = Exports::new(Arc::clone(&ledger), stopped);
+    let (public_router, limiter) = routers::public(&config, Arc::clone(&ledger), packages.clone(), exports);
     let internal_router = routers::internal(&config, Arc::clone(&ledger));
     // The restore guard's first look; whoever asks /readyz gets the same answer.
     let readiness = Readiness::of(&ledger).await;
     tracing::info!(ready = readiness.ready, "evidence service bound");
     let lease = Duration::from_secs(config.lease_seconds.max(1).into());
-    Ok(Bound { public, internal, public_router, internal_router, limiter, ledger, packages, lease })
+    Ok(Bound { public, internal, public_router, internal_router, limiter, ledger, packages, lease, stop })
 }
 
 impl Bound {
@@ -81,7 +86,7 @@ impl Bound {
 
     /// Answers until `shutdown` resolves, then finishes what was begun.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
-        let (stop, stopped) = watch::channel(());
+        let (stopped, stop) = (self.stop.subscribe(), self.stop);
         let auditing = tokio::spawn(audit(Arc::clone(&self.ledger)));
         let sweeping = tokio::spawn(sweep(Arc::clone(&self.ledger), self.lease));
         let packing = tokio::spawn(packages::work(self.packages));

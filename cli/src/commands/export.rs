@@ -10,6 +10,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use counterfoil_core::digest::Digest;
@@ -19,6 +20,7 @@ use counterfoil_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::follow;
 use crate::ledger::database::{Database, connect};
 use crate::ledger::{EntryRow, Stored};
 
@@ -26,6 +28,8 @@ use crate::ledger::{EntryRow, Stored};
 pub enum Command {
     /// Write entries and bodies, one JSON document a line; goes on where an earlier export ended
     Chain(Arguments),
+    /// Keep a copy over HTTP, verified as it comes; stops loudly where the record contradicts itself
+    Follow(follow::Arguments),
 }
 
 #[derive(clap::Args)]
@@ -48,10 +52,15 @@ struct Line {
     body: Option<Box<RawValue>>,
 }
 
-pub async fn run(command: Command) -> anyhow::Result<()> {
-    let Command::Chain(arguments) = command;
-    // The client is synchronous and brings its own executor, which may not run inside ours.
-    tokio::task::spawn_blocking(move || export(&arguments)).await?
+pub async fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Follow(arguments) => follow::run(arguments).await,
+        // The client is synchronous and brings its own executor, which may not run inside ours.
+        Command::Chain(arguments) => {
+            tokio::task::spawn_blocking(move || export(&arguments)).await??;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
 }
 
 fn export(arguments: &Arguments) -> anyhow::Result<()> {

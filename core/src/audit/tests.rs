@@ -46,7 +46,7 @@ fn calls(writer: &mut Writer, action: u128) {
 
 /// The second day: rotation of the decision key and of the ledger key, new rules, a decision that was judged by the
 /// rules before them, a kill, a refused call under it.
-fn two_days() -> Writer {
+pub(crate) fn two_days() -> Writer {
     let mut writer = first_day();
     writer.tomorrow();
     let (old_ledger, old_decision) = (Rc::clone(&writer.ledger), Rc::clone(&writer.decision));

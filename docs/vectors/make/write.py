@@ -4,7 +4,7 @@ Standalone: it shares no code with the Rust crates, so it is a second opinion ab
 deterministic: run it twice and nothing changes.
 """
 import json, pathlib
-import executions, ledger, others, packages, policy, receipts, reconciliation
+import executions, export, ledger, others, packages, policy, receipts, reconciliation
 from example import JWKS, KEYS, std64
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
@@ -59,6 +59,7 @@ def main():
     folder("reconciliation", reconciliation.cases())
     folder("executions", executions.cases())
     folder("packages", packages.cases())
+    folder("export", export.cases())
 
 
 if __name__ == "__main__":

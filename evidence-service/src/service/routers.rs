@@ -14,6 +14,7 @@ use tower_http::timeout::TimeoutLayer;
 
 use crate::accounts::Gateways;
 use crate::config::Config;
+use crate::export::{self, Exports};
 use crate::http::{Allowed, ApiError, Limiter, MAX_BODY, limit_by_peer, refuse_foreign};
 use crate::ledger::Ledger;
 use crate::packages::Packages;
@@ -67,7 +68,12 @@ impl FromRef<With<Gateways>> for Gateways {
     }
 }
 
-pub(super) fn public(config: &Config, ledger: Arc<Ledger>, packages: Packages) -> (Router, Limiter) {
+pub(super) fn public(
+    config: &Config,
+    ledger: Arc<Ledger>,
+    packages: Packages,
+    exports: Exports,
+) -> (Router, Limiter) {
     let packed = Router::new()
         .route("/v1/packages", post(packages::routes::ask))
         .route("/v1/packages/{id}", get(packages::routes::progress))
@@ -77,6 +83,7 @@ pub(super) fn public(config: &Config, ledger: Arc<Ledger>, packages: Packages) -
         .route("/p/{name}/package.zip", get(packages::routes::newest_public))
         .route_layer(from_fn_with_state(Arc::clone(&ledger), admit))
         .with_state(packages);
+    let exported = Router::new().route("/v1/export", get(export::routes::export)).with_state(exports);
     // Whoever may not see a project meets the same answer on each of these as for one that is not there.
     let pages = Router::new()
         .route("/p/{name}", get(public::routes::evidence))
@@ -96,6 +103,7 @@ pub(super) fn public(config: &Config, ledger: Arc<Ledger>, packages: Packages) -
         .fallback(nothing)
         .with_state(With { ledger, remembered: Pages::default() })
         .merge(packed)
+        .merge(exported)
         .merge(given);
     let (router, limiter) = limit_by_peer(router, config.rate);
     (bounded(router, config, PUBLIC_BODY, PUBLIC_WITHIN), limiter)

@@ -7,6 +7,7 @@ mod concurrency;
 mod crash;
 mod deployment;
 mod doubt;
+mod export;
 mod gateway;
 mod idempotency;
 mod log;
