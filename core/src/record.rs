@@ -4,7 +4,7 @@
 //! the gateway checks it before it forwards anything.
 
 use crate::digest::Digest;
-use crate::id::{InstanceId, KeyId, ProjectId};
+use crate::id::{InstanceId, KeyId, ProjectId, ProviderId};
 use crate::receipt::Receipt;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,7 @@ pub type RawItem = Box<RawValue>;
 pub enum Item {
     Statement(StatementItem),
     Opening(OpeningItem),
+    Execution(ExecutionItem),
 }
 
 /// A signed envelope to be numbered.
@@ -53,6 +54,16 @@ pub struct OpeningItem {
     pub jwe: String,
 }
 
+/// What a provider put into a result about its own execution: an `execution/v1` envelope, as it came.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutionItem {
+    pub project: ProjectId,
+    /// In whose result it was. Whose key signed it is another question.
+    pub provider: ProviderId,
+    pub execution: Box<RawValue>,
+}
+
 /// Same key and fingerprint: the stored answer. Same key, other fingerprint: `conflict`.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -62,7 +73,7 @@ pub struct Idempotency {
 }
 
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("item does not read as a statement or an opening: {0}")]
+#[error("item does not read as a statement, an opening or an execution: {0}")]
 pub struct ItemError(String);
 
 impl Item {
@@ -70,6 +81,7 @@ impl Item {
         match self {
             Self::Statement(item) => item.project,
             Self::Opening(item) => item.project,
+            Self::Execution(item) => item.project,
         }
     }
 
@@ -84,6 +96,7 @@ impl Item {
         match self {
             Self::Statement(rest) => serde_json::value::to_raw_value(&Tagged { item: "statement", rest }),
             Self::Opening(rest) => serde_json::value::to_raw_value(&Tagged { item: "opening", rest }),
+            Self::Execution(rest) => serde_json::value::to_raw_value(&Tagged { item: "execution", rest }),
         }
         .expect("items have string keys only")
     }
@@ -104,17 +117,26 @@ impl Item {
             decision: Option<Digest>,
             #[serde(default)]
             jwe: Option<String>,
+            #[serde(default)]
+            provider: Option<ProviderId>,
+            #[serde(default)]
+            execution: Option<Box<RawValue>>,
         }
         let any: Any = serde_json::from_str(raw.get()).map_err(|error| ItemError(error.to_string()))?;
-        match (any.item.as_str(), any.statement, any.decision, any.jwe) {
-            ("statement", Some(statement), None, None) => Ok(Self::Statement(StatementItem {
-                project: any.project,
+        let project = any.project;
+        let stated = any.provider.zip(any.execution);
+        match (any.item.as_str(), any.statement, any.decision, any.jwe, stated) {
+            ("statement", Some(statement), None, None, None) => Ok(Self::Statement(StatementItem {
+                project,
                 credential: any.credential,
                 idempotency: any.idempotency,
                 statement,
             })),
-            ("opening", None, Some(decision), Some(jwe)) => {
-                Ok(Self::Opening(OpeningItem { project: any.project, decision, jwe }))
+            ("opening", None, Some(decision), Some(jwe), None) => {
+                Ok(Self::Opening(OpeningItem { project, decision, jwe }))
+            }
+            ("execution", None, None, None, Some((provider, execution))) => {
+                Ok(Self::Execution(ExecutionItem { project, provider, execution }))
             }
             (other, ..) => Err(ItemError(format!("`{other}` with other members than its own"))),
         }
@@ -134,7 +156,7 @@ pub struct RecordAnswer {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "answer", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ItemAnswer {
-    /// Committed, with this receipt.
+    /// Committed, with this receipt. For an execution `digest` is that of the `received/v1` around it.
     Recorded(Recorded),
     /// The same key and fingerprint was recorded before; this is its receipt.
     Duplicate(Recorded),
@@ -225,7 +247,7 @@ mod tests {
 
         match Item::from_raw(&arrived.items[0]).expect("an item") {
             Item::Statement(item) => assert_eq!(item.statement.get(), statement),
-            Item::Opening(_) => panic!("a statement became an opening"),
+            other => panic!("a statement became {other:?}"),
         }
     }
 

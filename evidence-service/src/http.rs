@@ -8,10 +8,10 @@ mod error;
 mod guard;
 mod limit;
 
-pub(crate) use body::whole;
-pub(crate) use error::{ApiError, bearer};
+pub(crate) use body::{whole, whole_within};
+pub(crate) use error::{ApiError, bearer, demand_json};
 pub(crate) use guard::{Allowed, refuse_foreign};
-pub(crate) use limit::{Limiter, limit_by_peer};
+pub(crate) use limit::{Limiter, limit_by_credential, limit_by_peer};
 
 /// Largest request body: a batch of statements with their openings.
 pub(crate) const MAX_BODY: usize = 4 * 1024 * 1024;

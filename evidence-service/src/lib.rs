@@ -11,6 +11,7 @@ pub mod config;
 mod control;
 mod database;
 pub mod egress;
+mod executions;
 mod export;
 mod health;
 mod http;

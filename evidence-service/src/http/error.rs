@@ -1,7 +1,7 @@
 //! The one table from errors to HTTP.
 
 use axum::Json;
-use axum::http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
@@ -10,12 +10,14 @@ use crate::database::DatabaseError;
 use crate::ledger::AppendError;
 
 /// What a caller is told. Causes are logged where they are known.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum ApiError {
     Unauthorized,
     Forbidden,
     NotFound,
     BadRequest(&'static str),
+    /// What was sent does not read, and where: the sender's own words, which no log gets.
+    Unreadable(String),
     TooLarge,
     WrongType,
     TooMany(u64),
@@ -23,12 +25,13 @@ pub(crate) enum ApiError {
 }
 
 impl ApiError {
-    fn row(self) -> (StatusCode, &'static str, &'static str) {
+    fn row(&self) -> (StatusCode, &'static str, &str) {
         match self {
             Self::Unauthorized => (StatusCode::UNAUTHORIZED, "unauthorized", "no known key"),
             Self::Forbidden => (StatusCode::FORBIDDEN, "forbidden", "not for this caller"),
             Self::NotFound => (StatusCode::NOT_FOUND, "not_found", "nothing here"),
             Self::BadRequest(why) => (StatusCode::BAD_REQUEST, "bad_request", why),
+            Self::Unreadable(why) => (StatusCode::BAD_REQUEST, "bad_request", why),
             Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the body is too large"),
             Self::WrongType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "wrong_type", "send application/json"),
             Self::TooMany(_) => (StatusCode::TOO_MANY_REQUESTS, "too_many", "slow down"),
@@ -49,7 +52,12 @@ impl IntoResponse for ApiError {
             Self::Unauthorized => drop(headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
             Self::TooMany(seconds) => drop(headers.insert(RETRY_AFTER, HeaderValue::from(seconds.max(1)))),
             Self::Unavailable => drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1"))),
-            Self::Forbidden | Self::NotFound | Self::BadRequest(_) | Self::TooLarge | Self::WrongType => {}
+            Self::Forbidden
+            | Self::NotFound
+            | Self::BadRequest(_)
+            | Self::Unreadable(_)
+            | Self::TooLarge
+            | Self::WrongType => {}
         }
         response
     }
@@ -85,4 +93,11 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Result<&str, ApiError> {
     let text = one.to_str().map_err(|_| ApiError::Unauthorized)?;
     let (scheme, token) = text.split_once(' ').ok_or(ApiError::Unauthorized)?;
     if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim()) } else { Err(ApiError::Unauthorized) }
+}
+
+/// Refuses a body that is not labelled as JSON.
+pub(crate) fn demand_json(headers: &HeaderMap) -> Result<(), ApiError> {
+    let label = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = label.split(';').next().unwrap_or_default().trim();
+    if kind.eq_ignore_ascii_case("application/json") { Ok(()) } else { Err(ApiError::WrongType) }
 }

@@ -10,7 +10,9 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
+use axum::http::header::AUTHORIZATION;
 use axum::response::IntoResponse;
+use counterfoil_core::digest::Digest;
 use tower_governor::governor::GovernorConfigBuilder;
 use tower_governor::key_extractor::KeyExtractor;
 use tower_governor::{GovernorError, GovernorLayer};
@@ -43,16 +45,48 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
+/// One credential, known or not, wherever it comes from; without one, the peer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Credential;
+
+impl KeyExtractor for Credential {
+    type Key = Digest;
+
+    fn extract<T>(&self, request: &Request<T>) -> Result<Digest, GovernorError> {
+        match request.headers().get(AUTHORIZATION) {
+            Some(sent) => Ok(Digest::of(sent.as_bytes())),
+            None => Ok(Digest::of(Peer.extract(request)?.to_string().as_bytes())),
+        }
+    }
+}
+
 /// Forgets peers that have been quiet; to be called on a timer.
 pub(crate) type Limiter = Arc<dyn Fn() + Send + Sync>;
 
 /// Answers 429 with a Retry-After of at least one second to a peer that asks too much.
 pub(crate) fn limit_by_peer(router: Router, rate: Rate) -> (Router, Limiter) {
+    limit(router, rate, Peer)
+}
+
+/// As [`limit_by_peer`], for each credential: what one key does here, no other feels.
+pub(crate) fn limit_by_credential<S>(router: Router<S>, rate: Rate) -> (Router<S>, Limiter)
+where
+    S: Clone + Send + Sync + 'static,
+{
+    limit(router, rate, Credential)
+}
+
+fn limit<S, K>(router: Router<S>, rate: Rate, key: K) -> (Router<S>, Limiter)
+where
+    S: Clone + Send + Sync + 'static,
+    K: KeyExtractor + Send + Sync + 'static,
+    K::Key: Send + Sync + 'static,
+{
     let period = Duration::from_secs(1) / rate.per_second.max(1);
     let config = GovernorConfigBuilder::default()
         .period(period)
         .burst_size(rate.burst.max(1))
-        .key_extractor(Peer)
+        .key_extractor(key)
         .finish()
         .expect("neither period nor burst is zero");
     let config = Arc::new(config);

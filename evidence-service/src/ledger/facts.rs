@@ -11,6 +11,7 @@ use counterfoil_core::time::Timestamp;
 use counterfoil_core::tree::Hash;
 
 use super::judge::IdempotencyKey;
+use crate::executions::{Asked, Known};
 
 #[derive(Debug)]
 pub(crate) struct Facts {
@@ -24,6 +25,8 @@ pub(crate) struct Facts {
     pub(crate) stored: HashMap<u64, Stored>,
     /// Live execution keys, where they were asked for.
     pub(crate) executions: Vec<Thumbprint>,
+    /// About each statement of a provider, in the order in which they were asked for.
+    pub(crate) submissions: Vec<Known>,
 }
 
 #[derive(Clone, Debug)]
@@ -69,4 +72,5 @@ pub(crate) struct Questions {
     pub(crate) digests: Vec<Vec<u8>>,
     /// Whether the live execution keys are wanted.
     pub(crate) live_executions: bool,
+    pub(crate) submissions: Vec<Asked>,
 }

@@ -12,21 +12,25 @@ use axum::response::{IntoResponse, Response};
 use counterfoil_core::digest::Digest;
 use counterfoil_core::id::{InstanceId, ProjectId};
 use counterfoil_core::record::{
-    Item, ItemAnswer, MAX_ITEMS, OpeningItem, RecordAnswer, RecordRequest, RefusedReason,
+    ExecutionItem, Item, ItemAnswer, MAX_ITEMS, OpeningItem, RecordAnswer, RecordRequest, Recorded,
+    RefusedReason,
 };
+use counterfoil_core::statement::ReceivedForm;
 use futures_util::future::join_all;
 
 use super::record::{Arrived, MAX_OPENING, refused};
 use super::{AppendError, Ledger};
 use crate::accounts::{self, Gateways, ServiceToken};
 use crate::clock;
-use crate::http::{ApiError, bearer, whole};
+use crate::executions::{Acceptance, Accepting, LARGEST_SUBMISSION, Sender, Submission};
+use crate::http::{ApiError, bearer, demand_json, whole};
 
 /// What one request asks of one project, with the places of its answers.
 #[derive(Default)]
 struct Share {
     statements: Vec<(usize, Arrived)>,
     openings: Vec<(usize, OpeningItem)>,
+    executions: Vec<(usize, Submission)>,
 }
 
 /// Each project is a transaction of its own, each item is answered alone, in the order it came.
@@ -62,10 +66,7 @@ pub(crate) async fn record(
 }
 
 fn read(headers: &HeaderMap, body: &[u8]) -> Result<RecordRequest, ApiError> {
-    let json = headers.get(CONTENT_TYPE).is_some_and(is_json);
-    if !json {
-        return Err(ApiError::WrongType);
-    }
+    demand_json(headers)?;
     let request: RecordRequest =
         serde_json::from_slice(body).map_err(|_| ApiError::BadRequest("not a record request"))?;
     if request.v != 1 || request.items.is_empty() {
@@ -75,11 +76,6 @@ fn read(headers: &HeaderMap, body: &[u8]) -> Result<RecordRequest, ApiError> {
         return Err(ApiError::TooLarge);
     }
     Ok(request)
-}
-
-fn is_json(value: &HeaderValue) -> bool {
-    let text = value.to_str().unwrap_or_default();
-    text.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
 /// Sorts items by project. A project or key that the token does not name refuses the whole request: it is a gateway
@@ -107,6 +103,10 @@ fn share(
                 answers[place] = Some(refused(opening.decision, RefusedReason::Malformed));
             }
             Item::Opening(opening) => shares.entry(project).or_default().openings.push((place, opening)),
+            Item::Execution(item) => match read_execution(item) {
+                Ok(submission) => shares.entry(project).or_default().executions.push((place, submission)),
+                Err(reason) => answers[place] = Some(ItemAnswer::Refused { digest: None, reason }),
+            },
             Item::Statement(statement) => match Arrived::read(statement) {
                 Err(reason) => answers[place] = Some(ItemAnswer::Refused { digest: None, reason }),
                 Ok(arrived) if !token.names_kid(arrived.kid()) => return Err(ApiError::Forbidden),
@@ -117,6 +117,16 @@ fn share(
     Ok(shares)
 }
 
+/// Whatever reads gets in; whose key signed it is decided under the head's lock.
+fn read_execution(item: ExecutionItem) -> Result<Submission, RefusedReason> {
+    let bytes = item.execution.get().as_bytes().to_vec();
+    if bytes.len() > LARGEST_SUBMISSION {
+        return Err(RefusedReason::TooLarge);
+    }
+    let sender = Sender::Provider(item.provider);
+    Submission::read_as(ReceivedForm::ExecutionNative, bytes, sender).map_err(|_| RefusedReason::Malformed)
+}
+
 /// The answers of one project; none if it is known that nothing was recorded.
 async fn settle(
     ledger: &Arc<Ledger>,
@@ -124,20 +134,23 @@ async fn settle(
     project: ProjectId,
     share: Share,
 ) -> (Vec<usize>, Option<Vec<ItemAnswer>>) {
-    let (mut places, statements): (Vec<usize>, Vec<Arrived>) = share.statements.into_iter().unzip();
-    let (kept_places, openings): (Vec<usize>, Vec<OpeningItem>) = share.openings.into_iter().unzip();
-    places.extend(kept_places);
-    let settled = both(ledger, instance, project, statements, openings).await;
+    let Share { statements, openings, executions } = share;
+    let (mut places, statements): (Vec<usize>, Vec<Arrived>) = statements.into_iter().unzip();
+    let (kept_places, openings): (Vec<usize>, Vec<OpeningItem>) = openings.into_iter().unzip();
+    let (stated_places, executions): (Vec<usize>, Vec<Submission>) = executions.into_iter().unzip();
+    places.extend(kept_places.into_iter().chain(stated_places));
+    let settled = all(ledger, instance, project, statements, openings, executions).await;
     let settled = settled.inspect_err(|error| tracing::warn!(%project, %error, "not recorded"));
     (places, settled.ok())
 }
 
-async fn both(
+async fn all(
     ledger: &Arc<Ledger>,
     instance: InstanceId,
     project: ProjectId,
     statements: Vec<Arrived>,
     openings: Vec<OpeningItem>,
+    executions: Vec<Submission>,
 ) -> Result<Vec<ItemAnswer>, AppendError> {
     let mut answers = Vec::new();
     if !statements.is_empty() {
@@ -150,12 +163,32 @@ async fn both(
         let answer = |digest| if kept { ItemAnswer::Kept { digest } } else { ItemAnswer::Unknown { digest } };
         answers.extend(decisions.into_iter().map(answer));
     }
+    if !executions.is_empty() {
+        let digests: Vec<Digest> = executions.iter().map(Submission::digest).collect();
+        let accepted = ledger.accept(project, executions).await;
+        let accepted = accepted.inspect_err(|error| tracing::warn!(%project, %error, "not accepted"));
+        match accepted {
+            Ok(accepted) => answers.extend(digests.into_iter().zip(accepted).map(accepted_as)),
+            Err(_) => answers.extend(digests.into_iter().map(|digest| ItemAnswer::Unknown { digest })),
+        }
+    }
     Ok(answers)
+}
+
+fn accepted_as((digest, acceptance): (Digest, Acceptance)) -> ItemAnswer {
+    match acceptance {
+        Acceptance::Spent { .. } => refused(digest, RefusedReason::OverCap),
+        Acceptance::Accepted(Accepting { repeated, receipt, .. }) => {
+            let recorded = Recorded { digest: receipt.entry().body, receipt };
+            if repeated { ItemAnswer::Duplicate(recorded) } else { ItemAnswer::Recorded(recorded) }
+        }
+    }
 }
 
 fn named(raw: &counterfoil_core::record::RawItem) -> Option<Digest> {
     match Item::from_raw(raw).ok()? {
         Item::Opening(opening) => Some(opening.decision),
+        Item::Execution(item) => Some(Digest::of(item.execution.get().as_bytes())),
         Item::Statement(item) => {
             let envelope = counterfoil_core::envelope::Envelope::parse(item.statement.get().as_bytes());
             envelope.ok().map(|envelope| envelope.digest())

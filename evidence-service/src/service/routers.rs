@@ -13,21 +13,23 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::TimeoutLayer;
 
 use crate::accounts::Gateways;
-use crate::config::Config;
+use crate::config::{Config, Rate};
 use crate::export::{self, Exports};
-use crate::http::{Allowed, ApiError, Limiter, MAX_BODY, limit_by_peer, refuse_foreign};
+use crate::http::{Allowed, ApiError, Limiter, MAX_BODY, limit_by_credential, limit_by_peer, refuse_foreign};
 use crate::ledger::Ledger;
 use crate::packages::Packages;
 use crate::public::door::admit;
 use crate::public::log::Published;
 use crate::public::totals::Totals;
-use crate::{control, health, ledger, packages, public};
+use crate::{control, executions, health, ledger, packages, public};
 
 // A page or a receipt is a few rows; what takes longer has met a database that does not answer.
 const PUBLIC_WITHIN: Duration = Duration::from_secs(10);
 // Longest long poll (30 s), and a record request that waits twice for a lock.
 const INTERNAL_WITHIN: Duration = Duration::from_secs(40);
-/// No public route reads a larger body.
+/// A busy agent's statements; each takes the lock of its project for some milliseconds.
+const STATEMENTS: Rate = Rate { per_second: 100, burst: 200 };
+/// No public route reads a larger body, but for statements, which have a bound of their own.
 const PUBLIC_BODY: usize = 1024;
 
 /// What the routes of one listener share: the ledger, and what that listener remembers for a moment.
@@ -84,6 +86,11 @@ pub(super) fn public(
         .route_layer(from_fn_with_state(Arc::clone(&ledger), admit))
         .with_state(packages);
     let exported = Router::new().route("/v1/export", get(export::routes::export)).with_state(exports);
+    let stated = Router::new().route("/v1/executions", post(executions::routes::submit));
+    let (stated, by_key) = limit_by_credential(stated, STATEMENTS);
+    let stated = stated
+        .route("/v1/acceptances", get(executions::routes::acceptances))
+        .with_state(With { ledger: Arc::clone(&ledger), remembered: () });
     // Whoever may not see a project meets the same answer on each of these as for one that is not there.
     let pages = Router::new()
         .route("/p/{name}", get(public::routes::evidence))
@@ -102,10 +109,15 @@ pub(super) fn public(
         .route("/readyz", get(health::readyz))
         .fallback(nothing)
         .with_state(With { ledger, remembered: Pages::default() })
+        .merge(stated)
         .merge(packed)
         .merge(exported)
         .merge(given);
-    let (router, limiter) = limit_by_peer(router, config.rate);
+    let (router, by_peer) = limit_by_peer(router, config.rate);
+    let limiter: Limiter = Arc::new(move || {
+        by_peer();
+        by_key();
+    });
     (bounded(router, config, PUBLIC_BODY, PUBLIC_WITHIN), limiter)
 }
 

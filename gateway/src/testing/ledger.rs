@@ -8,14 +8,18 @@ use axum::{Json, Router};
 use counterfoil_core::checkpoint::Checkpoint;
 use counterfoil_core::control::{Snapshot, Unchanged};
 use counterfoil_core::digest::Digest;
-use counterfoil_core::entry::{Entry, genesis};
-use counterfoil_core::envelope::Envelope;
+use counterfoil_core::entry::{Entry, Kind, genesis};
+use counterfoil_core::envelope::{Envelope, Signed};
+use counterfoil_core::execution::Submitted;
+use counterfoil_core::id::{ProjectId, ProviderId};
 use counterfoil_core::key::{Log, SigningKey};
 use counterfoil_core::receipt::Receipt;
 use counterfoil_core::record::{
-    Item, ItemAnswer, RecordAnswer, RecordRequest, Recorded, RefusedReason, StatementItem,
+    ExecutionItem, Item, ItemAnswer, RecordAnswer, RecordRequest, Recorded, RefusedReason, StatementItem,
 };
-use counterfoil_core::statement::{Decision, Statement};
+use counterfoil_core::statement::{
+    Decision, Received, ReceivedBytes, ReceivedForm, ReceivedType, Signer, Statement,
+};
 use counterfoil_core::time::Timestamp;
 use counterfoil_core::tree::Frontier;
 use serde_json::Value;
@@ -52,6 +56,8 @@ pub struct LedgerState {
     pub snapshot: Snapshot,
     pub statements: Vec<Value>,
     pub openings: HashMap<Digest, String>,
+    /// What providers stated in their results, and which.
+    pub executions: Vec<(ProviderId, String)>,
     /// How many items each record request had.
     pub batches: Vec<usize>,
     frontier: Frontier,
@@ -80,6 +86,7 @@ impl Ledger {
                 snapshot: snapshot.with_version(),
                 statements: Vec::new(),
                 openings: HashMap::new(),
+                executions: Vec::new(),
                 batches: Vec::new(),
                 frontier: Frontier::empty(),
                 prev,
@@ -174,6 +181,7 @@ async fn record(
                 state.openings.insert(item.decision, item.jwe);
                 ItemAnswer::Kept { digest: item.decision }
             }
+            Item::Execution(item) => state.accept(item, now),
         });
         answers.collect()
     };
@@ -253,7 +261,47 @@ impl LedgerState {
             return ItemAnswer::Refused { digest: Some(digest), reason };
         }
         self.statements.push(envelope.payload().clone());
-        let entry = Entry::new(item.project, self.frontier.size(), now, statement.kind(), digest, self.prev);
+        let receipt = self.place(&envelope.bytes(), statement.kind(), item.project, now);
+        self.known.insert(digest, receipt.clone());
+        let before = self.last.replace(receipt.clone());
+        match (self.behaviour, before) {
+            (Behaviour::Forgetful, _) => ItemAnswer::Unknown { digest },
+            (Behaviour::Confused, Some(receipt)) => ItemAnswer::Recorded(Recorded { digest, receipt }),
+            _ => ItemAnswer::Recorded(Recorded { digest, receipt }),
+        }
+    }
+
+    /// As the evidence service does: what others made is wrapped, whoever signed it.
+    fn accept(&mut self, item: ExecutionItem, now: Timestamp) -> ItemAnswer {
+        let bytes = item.execution.get().as_bytes().to_vec();
+        let digest = Digest::of(&bytes);
+        let Ok(submitted) = Submitted::parse(ReceivedForm::ExecutionNative, &bytes) else {
+            return ItemAnswer::Refused { digest: None, reason: RefusedReason::Malformed };
+        };
+        if self.behaviour == Behaviour::Forgetful {
+            return ItemAnswer::Unknown { digest };
+        }
+        let received = Received {
+            typ: ReceivedType::V1,
+            form: ReceivedForm::ExecutionNative,
+            signer: Signer {
+                kid: Some(submitted.kid().to_owned()),
+                thumbprint: submitted.kid().parse().ok(),
+            },
+            project: item.project,
+            at: now,
+            holds: true,
+            bytes: ReceivedBytes(bytes),
+        };
+        let signed =
+            Signed::sign(received, &SigningKey::<counterfoil_core::key::Ledger>::from_seed(&[0x13; 32]));
+        self.executions.push((item.provider, item.execution.get().to_owned()));
+        let receipt = self.place(signed.bytes(), Kind::Execution, item.project, now);
+        ItemAnswer::Recorded(Recorded { digest: signed.digest(), receipt })
+    }
+
+    fn place(&mut self, body: &[u8], kind: Kind, project: ProjectId, now: Timestamp) -> Receipt {
+        let entry = Entry::new(project, self.frontier.size(), now, kind, Digest::of(body), self.prev);
         self.prev = entry.hash();
         let paths = self.frontier.append(&[entry.leaf_hash()]);
         let checkpoint = Checkpoint {
@@ -265,14 +313,7 @@ impl LedgerState {
             Behaviour::Forging => checkpoint.sign(&SigningKey::from_seed(&[0x99; 32])),
             _ => checkpoint.sign(&log_key()),
         };
-        let receipt = Receipt::new(&envelope.bytes(), entry, &paths[0], &note).expect("a receipt");
-        self.known.insert(digest, receipt.clone());
-        let before = self.last.replace(receipt.clone());
-        match (self.behaviour, before) {
-            (Behaviour::Forgetful, _) => ItemAnswer::Unknown { digest },
-            (Behaviour::Confused, Some(receipt)) => ItemAnswer::Recorded(Recorded { digest, receipt }),
-            _ => ItemAnswer::Recorded(Recorded { digest, receipt }),
-        }
+        Receipt::new(body, entry, &paths[0], &note).expect("a receipt")
     }
 
     fn refuses(&self, decision: &Decision) -> Option<RefusedReason> {

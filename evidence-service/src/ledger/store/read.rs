@@ -16,6 +16,7 @@ use tokio_postgres::types::{Json, ToSql};
 use uuid::Uuid;
 
 use crate::database::{Client, DatabaseError, ProjectTx, statements};
+use crate::executions;
 use crate::ledger::facts::{CredentialState, Facts, KeyState, Keyed, Questions, Stored};
 use crate::ledger::head::{Documents, Head};
 use crate::ledger::judge::IdempotencyKey;
@@ -69,6 +70,11 @@ pub(crate) async fn lock_and_read<'c>(
     if asked.live_executions {
         facts.executions = live_executions(&tx).await?;
     }
+    if !asked.submissions.is_empty() {
+        facts.submissions = executions::store::about(&tx, &asked.submissions).await?;
+        let same: Vec<u64> = facts.submissions.iter().flat_map(executions::Known::same_seqs).collect();
+        facts.stored.extend(stored(&tx, &same).await?);
+    }
     Ok(Some((tx, head, facts)))
 }
 
@@ -106,6 +112,7 @@ async fn facts(tx: &ProjectTx<'_>, row: &tokio_postgres::Row) -> Result<Facts, D
         twins: twins.iter().map(twin).collect::<Result<_, DatabaseError>>()?,
         stored: if wanted.is_empty() { HashMap::new() } else { stored(tx, &wanted).await? },
         executions: Vec::new(),
+        submissions: Vec::new(),
     })
 }
 
