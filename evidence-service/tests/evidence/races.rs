@@ -78,7 +78,7 @@ async fn a_key_is_never_deleted_after_it_signed() {
         );
 
         match deleted {
-            Ok(seq) => assert_eq!(answer.received().holds, false, "{seq}"),
+            Ok(seq) => assert!(!answer.received().holds, "{seq}"),
             Err(refused) => {
                 assert!(refused.to_string().contains("can only be revoked"), "{refused}");
                 assert!(answer.received().holds);
