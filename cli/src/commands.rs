@@ -19,6 +19,7 @@ mod server;
 mod stdio;
 mod verify;
 mod verify_page;
+mod watch;
 mod wrap;
 
 use std::process::ExitCode;
@@ -51,6 +52,8 @@ enum Command {
     VerifyPage(verify_page::Arguments),
     /// Fetch an evidence package of a project: a zip that verifies offline
     Package(package::Arguments),
+    /// See from cron that a log only grows: keeps its newest checkpoint and proves the next one against it
+    Watch(watch::Arguments),
     /// List, make, rotate and revoke keys
     #[command(subcommand)]
     Keys(keys::Command),
@@ -90,6 +93,7 @@ impl Program {
             Command::Verify(arguments) => Ok(verify::run(&arguments)),
             Command::VerifyPage(arguments) => done(verify_page::run(&arguments)),
             Command::Package(arguments) => done(package::run(arguments).await),
+            Command::Watch(arguments) => watch::run(arguments).await,
             Command::Keys(command) => done(keys::run(command).await),
             Command::Headers(command) => done(headers::run(command)),
             Command::Policy(command) => policy::run(command).await,

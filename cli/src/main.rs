@@ -15,6 +15,7 @@ mod log;
 mod package;
 mod provider;
 mod remote;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -11,8 +11,8 @@ mod verify;
 
 pub use proof::{LogProof, LogProofError};
 pub use refusal::{Refusal, RefusalClass};
-pub use verify::{Trust, Verified, is_skewed, verify};
-pub(crate) use verify::{counts_at, signed_checkpoint};
+pub(crate) use verify::counts_at;
+pub use verify::{Trust, Verified, is_skewed, signed_checkpoint, verify};
 
 use crate::checkpoint::Checkpoint;
 use crate::digest::Digest;

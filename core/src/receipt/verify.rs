@@ -166,7 +166,8 @@ fn included(entry: &Entry, proof: &str, trust: &Trust) -> Result<Checkpoint, Ref
     Ok(checkpoint)
 }
 
-pub(crate) fn signed_checkpoint(text: &str, trust: &Trust) -> Result<Checkpoint, Refusal> {
+/// A signed note of the pinned log, under a log key that was pinned.
+pub fn signed_checkpoint(text: &str, trust: &Trust) -> Result<Checkpoint, Refusal> {
     let note = Note::parse(text).map_err(|e| Refusal::Checkpoint(e.into()))?;
     let checkpoint = Checkpoint::parse(&note).map_err(Refusal::Checkpoint)?;
     let pinned = trust.issuer().origin();

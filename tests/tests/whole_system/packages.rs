@@ -8,6 +8,7 @@ use counterfoil_tests::repository::program;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -55,12 +56,25 @@ impl Scene {
         out
     }
 
-    fn checkpoint(&self, file: &str) -> PathBuf {
+    /// Looks at the log as cron would: the exit code.
+    fn watch(&self, state: &Path, trust: &[&str]) -> Option<i32> {
         let deployment = &self.world.deployment;
-        let url = format!("{}{}/checkpoint", deployment.evidence_url(), deployment.page());
-        let path = self.folder.path().join(file);
-        std::fs::write(&path, deployment.http.get(&url, None).expect("an answer").body).expect("written");
-        path
+        let page = format!("{}{}", deployment.evidence_url(), deployment.page());
+        let mut command = Command::new(program("counterfoil").expect("built"));
+        command.arg("watch").arg(page).arg("--state").arg(state).args(trust);
+        command.output().expect("it runs").status.code()
+    }
+
+    /// Looks until the newest checkpoint is published, which happens at most once a second.
+    fn watch_until(&self, state: &Path, trust: &[&str], size: u64) {
+        loop {
+            assert_eq!(self.watch(state, trust), Some(0));
+            let note = std::fs::read_to_string(state).expect("kept");
+            if note.lines().nth(1) == Some(size.to_string().as_str()) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(200));
+        }
     }
 
     /// Exit code, and what was said as JSON.
@@ -146,6 +160,13 @@ fn every_class_of_tampering_has_its_exit_code() {
 fn what_was_kept_shows_a_record_that_was_shortened_or_rewritten() {
     let mut scene = Scene::open();
     let short = scene.package("short.zip", &[]);
+    let kept = scene.folder.path().join("kept.checkpoint");
+    let trust = scene.trust.display().to_string();
+    let pinned = ["--trust", trust.as_str()];
+    assert_eq!(scene.watch(&kept, &[]), Some(2), "no key is trusted because it is there");
+    assert_eq!(scene.watch(&kept, &pinned), Some(0));
+    let mode = std::fs::metadata(&kept).expect("kept").permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600);
     stop(&mut scene.world);
     let mut database = scene.world.deployment.database().expect("a database");
     let tables = ["entries", "checkpoints", "heads", "open_calls", "idempotency"];
@@ -155,11 +176,11 @@ fn what_was_kept_shows_a_record_that_was_shortened_or_rewritten() {
     }
     start(&mut scene.world);
     scene.call(&["echo", "echo"]);
-    let kept = scene.checkpoint("kept.checkpoint");
     let receipts = scene.folder.path().join("receipts");
     std::fs::create_dir(&receipts).expect("a folder");
     let long = scene.package("long.zip", &[]);
     let size = scene.verify(&long, &[]).1["size"].as_u64().expect("a size");
+    scene.watch_until(&kept, &pinned, size);
     let receipt = scene.world.deployment.receipt(size - 1).expect("a receipt");
     std::fs::write(receipts.join("last.json"), receipt).expect("written");
     let later = scene.package("later.zip", &["--from", &(size - 1).to_string()]);
@@ -192,6 +213,10 @@ fn what_was_kept_shows_a_record_that_was_shortened_or_rewritten() {
         assert_eq!((code, &said["outcome"]), (30, &Value::from("FORKED")));
         let notes = said["notes"].as_array().expect("both notes");
         assert!(notes.len() == 2 && notes[0] != notes[1]);
+    }
+    assert_eq!(scene.watch(&kept, &pinned), Some(30), "from cron, too");
+    for end in ["fork-kept", "fork-shown"] {
+        assert!(scene.folder.path().join(format!("kept.checkpoint.{end}")).is_file());
     }
 }
 
