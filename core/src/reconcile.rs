@@ -158,6 +158,21 @@ pub fn stray(stated: &Stated) -> Found {
     }
 }
 
+/// Of the statements so far, those that the answer to a later one depends on: the provider's first, its word if that
+/// is another, and the first that ran although the verdict said no. With them, and without repeats, what follows from
+/// a later statement is the same as with all.
+pub fn remembered(matter: &Matter) -> Vec<&Stated> {
+    let mut statements: Vec<&Stated> = matter.stated.iter().collect();
+    statements.sort_by_key(|stated| stated.seq);
+    let (good, _) = compare::signed_by_the_provider(&matter.decided, statements);
+    let series = Series::of(&matter.decided, good, &mut Vec::new());
+    let ran = series.distinct().find(|stated| stated.outcome.ran() && !matter.decided.is_cleared());
+    let mut few: Vec<&Stated> = series.first().into_iter().chain(series.word()).chain(ran).collect();
+    few.sort_by_key(|stated| stated.seq);
+    few.dedup_by_key(|stated| stated.seq);
+    few
+}
+
 /// Steps 2 to 5 for one decision and everything that names it, `now` by entry time.
 pub fn reconcile(matter: &Matter, terms: Terms, watch: Watch, now: Timestamp) -> Reconciled {
     let mut statements: Vec<&Stated> = matter.stated.iter().collect();

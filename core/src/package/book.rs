@@ -13,7 +13,7 @@ use crate::entry::{Entry, Kind};
 use crate::id::ActionId;
 use crate::key::Thumbprint;
 use crate::reconcile::{
-    Cap, Decided, Found, Matter, Observed, Standing, Stated, Status, Watch, reconcile, stray,
+    Cap, Decided, Found, Matter, Observed, Stated, Status, Watch, reconcile, stray,
 };
 use crate::statement::{Clearance, Decision, Finding, FindingCode, Mode, Observation};
 use crate::time::Timestamp;
@@ -39,6 +39,9 @@ pub(super) struct Book {
     suspects: BTreeSet<Digest>,
     /// Kept decisions whose body was erased.
     erased: BTreeSet<Digest>,
+    /// In the second pass, observations of decisions that do not stand yet: a gateway that waited in vain for a commit says so, and
+    /// its word may be numbered first.
+    early: BTreeMap<Digest, (ActionId, Observed)>,
     /// Findings that stand, by what they say, and by their own digest.
     stand: BTreeSet<(FindingCode, Digest)>,
     stand_as: BTreeMap<Digest, (FindingCode, Digest)>,
@@ -63,6 +66,7 @@ impl Book {
             kept: None,
             suspects: BTreeSet::new(),
             erased: BTreeSet::new(),
+            early: BTreeMap::new(),
             stand: BTreeSet::new(),
             stand_as: BTreeMap::new(),
             wanted: BTreeMap::new(),
@@ -91,7 +95,9 @@ impl Book {
     }
 
     pub(super) fn decide(&mut self, decision: &Decision, entry: &Entry, due: Due, report: &mut Report) {
-        let matter = Matter::new(Decided::of(decision, entry.body, entry));
+        let mut matter = Matter::new(Decided::of(decision, entry.body, entry));
+        let early = self.early.remove(&entry.body).filter(|(action, _)| *action == decision.action);
+        matter.observed = early.map(|(_, observed)| observed);
         self.open.insert(entry.body, Open { matter, due, cleared: Vec::new() });
         self.by_age.insert((entry.at, entry.body));
         report.most_open = report.most_open.max(self.open.len());
@@ -100,12 +106,18 @@ impl Book {
 
     pub(super) fn observe(&mut self, seen: &Observation, entry: &Entry, report: &mut Report) {
         match self.open.get_mut(&seen.decision) {
-            Some(open) if open.matter.observed.is_none() => {
-                open.matter.observed = Some(Observed::of(seen, entry.body, entry));
-                self.settle(seen.decision, entry.at, report);
+            Some(open) => {
+                let matter = &mut open.matter;
+                if matter.observed.is_none() && matter.decided.action == seen.action {
+                    matter.observed = Some(Observed::of(seen, entry.body, entry));
+                    self.settle(seen.decision, entry.at, report);
+                }
             }
-            Some(_) => {}
-            None => self.suspect(seen.decision),
+            None if self.kept.is_none() => self.suspect(seen.decision),
+            None => {
+                let observed = (seen.action, Observed::of(seen, entry.body, entry));
+                self.early.entry(seen.decision).or_insert(observed);
+            }
         }
     }
 
@@ -130,9 +142,7 @@ impl Book {
             self.suspect(named);
             return;
         };
-        let foreign = matches!(&stated.standing, Standing::Holds(signer)
-            if open.matter.decided.provider.as_ref() != Some(signer)
-                || stated.provider.as_ref().is_some_and(|said| said != signer));
+        let foreign = stated.is_foreign_to(&open.matter.decided);
         let (digest, at) = (stated.digest, stated.entered_at);
         open.matter.stated.push(stated);
         if foreign {

@@ -46,6 +46,23 @@ fn honest() -> Scene {
     scene
 }
 
+/// A gateway that waited in vain says `not_sent`, and its word may be numbered before the decision that it is about.
+#[test]
+fn an_observation_that_overtook_its_decision_is_counted() {
+    let mut scene = Scene::new();
+    let call = scene.sign_decision(Judged::Allow);
+    scene.observe(call.call, ObservationStatus::NotSent);
+    scene.enter_decision(call);
+    scene.writer.tomorrow();
+    scene.writer.commit();
+    scene.wait(3_600_000);
+    scene.honest_call();
+
+    let report = pack(&scene).verify(pins(&scene.writer));
+
+    assert_eq!(report.verdict, Verdict::Unanchored, "{}", report.verdict);
+}
+
 #[test]
 fn an_honest_package_holds_and_its_end_is_unanchored() {
     let scene = honest();

@@ -20,9 +20,19 @@ pub struct Cap {
 }
 
 impl Cap {
+    /// A cap that goes on counting in the hour of `at`, from what was counted of it so far.
+    pub fn resumed(at: Timestamp, counted: impl IntoIterator<Item = (Option<Thumbprint>, u32)>) -> Self {
+        Self { hour: Self::hour(at), counted: counted.into_iter().collect() }
+    }
+
+    /// Which hour that is, counted from 1970.
+    pub fn hour(at: Timestamp) -> i64 {
+        at.millis() / HOUR_MILLIS
+    }
+
     /// Whether the statement that was entered then, signed with that key, still gets a finding of its own.
     pub fn admits(&mut self, key: Option<&Thumbprint>, entered_at: Timestamp) -> bool {
-        let hour = entered_at.millis() / HOUR_MILLIS;
+        let hour = Self::hour(entered_at);
         if hour != self.hour {
             self.hour = hour;
             self.counted.clear();

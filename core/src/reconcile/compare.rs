@@ -23,11 +23,7 @@ fn objection(decided: &Decided, stated: &Stated) -> Option<FindingCode> {
     match &stated.standing {
         Standing::Fails => Some(FindingCode::InvalidVendorSignature),
         Standing::Ended => Some(FindingCode::RevokedKey),
-        Standing::Holds(signer) => {
-            let asked = decided.provider.as_ref() == Some(signer);
-            let speaks_for_itself = stated.provider.as_ref().is_none_or(|named| named == signer);
-            (!asked || !speaks_for_itself).then_some(FindingCode::WrongSigner)
-        }
+        Standing::Holds(_) => stated.is_foreign_to(decided).then_some(FindingCode::WrongSigner),
     }
 }
 

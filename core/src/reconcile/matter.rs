@@ -154,6 +154,14 @@ impl Stated {
         }
     }
 
+    /// Whether the signature holds and is still not the provider's word: another provider's key, or another's name.
+    pub fn is_foreign_to(&self, decided: &Decided) -> bool {
+        let Standing::Holds(signer) = &self.standing else { return false };
+        let asked = decided.provider.as_ref() == Some(signer);
+        let speaks_for_itself = self.provider.as_ref().is_none_or(|named| named == signer);
+        !(asked && speaks_for_itself)
+    }
+
     #[must_use]
     pub fn charging(mut self, amount: u64) -> Self {
         self.charged = Some(amount);

@@ -195,6 +195,56 @@ proptest! {
     }
 }
 
+proptest! {
+    /// What follows from the next statement needs no more than what is remembered of those before it.
+    #[test]
+    fn what_is_remembered_is_enough(
+        events in prop::collection::vec(any_event(), 1..7),
+        judged in select(&[Judged::Allowed, Judged::Refused][..]),
+        mode in select(&[Mode::Gateway, Mode::Hook][..]),
+        duty in select(&[Duty::Owes, Duty::OwesNothing][..]),
+        later in 0..2_000_000i64,
+    ) {
+        let terms = Terms { duty, sign_within: DEFAULT_SIGN_WITHIN };
+        let mut whole = Matter::new(decided(mode, judged));
+        let mut kept = whole.clone();
+        let mut fingerprints: Vec<Digest> = Vec::new();
+        let (mut seq, mut at) = (0, 0);
+        let mut known: Vec<Found> = Vec::new();
+        for event in events {
+            (seq, at) = (seq + 1, at + event.after);
+            event.happen(&mut whole, seq, at);
+            kept.observed.clone_from(&whole.observed);
+            kept.stated = remembered(&kept).into_iter().cloned().collect();
+            if let Some(new) = whole.stated.last().filter(|stated| stated.seq == seq) {
+                let good = new.standing.holds() && !new.is_foreign_to(&whole.decided);
+                let repeats = good && fingerprints.contains(&new.fingerprint);
+                if !repeats {
+                    fingerprints.extend(good.then_some(new.fingerprint));
+                    kept.stated.push(new.clone());
+                }
+            }
+            for now in [time(at), time(at + later)] {
+                let (all, few) =
+                    (reconcile(&whole, terms, Watch::Open, now), reconcile(&kept, terms, Watch::Open, now));
+                prop_assert_eq!((all.status, all.again_after), (few.status, few.again_after));
+                prop_assert_eq!(&all.clears, &few.clears);
+                for found in &few.findings {
+                    prop_assert!(all.findings.contains(found), "{found:?}");
+                }
+                for found in &all.findings {
+                    let stands = |known: &Found| (known.code, known.statement) == (found.code, found.statement);
+                    let there = few.findings.contains(found) || known.iter().any(stands);
+                    prop_assert!(there, "{found:?} is forgotten: {whole:?}");
+                }
+                if now == time(at) {
+                    known.extend(all.findings);
+                }
+            }
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Event {
     after: i64,

@@ -26,6 +26,11 @@ pub(super) struct Call {
     pub(super) decision: Digest,
 }
 
+pub(super) struct SignedDecision {
+    said: Decision,
+    pub(super) call: Call,
+}
+
 fn value(name: &str) -> Commitment {
     OpeningSeed::from_bytes([0; 16]).commit("value", name).commitment()
 }
@@ -67,15 +72,26 @@ impl Scene {
     }
 
     pub(super) fn decide(&mut self, verdict: Verdict) -> Call {
+        let signed = self.sign_decision(verdict);
+        self.enter_decision(signed)
+    }
+
+    /// A decision that is signed and not yet in the record.
+    pub(super) fn sign_decision(&mut self, verdict: Verdict) -> SignedDecision {
         self.actions += 1;
         let (numbers, policy, now) = (self.writer.numbers, self.writer.policy, self.writer.now);
         let mut said = statements::decision(self.actions, verdict, numbers, policy, now);
         said.args = Some(value("args"));
-        let key = Rc::clone(&self.writer.decision);
         let action = said.action;
-        let decision = self.writer.state(said, &key);
+        let decision = Signed::sign(said.clone(), &*self.writer.decision).digest();
+        SignedDecision { said, call: Call { action, decision } }
+    }
+
+    pub(super) fn enter_decision(&mut self, signed: SignedDecision) -> Call {
+        let key = Rc::clone(&self.writer.decision);
+        self.writer.state(signed.said, &key);
         self.writer.commit();
-        Call { action, decision }
+        signed.call
     }
 
     pub(super) fn observe(&mut self, call: Call, status: ObservationStatus) {
