@@ -22,7 +22,7 @@ use crate::config::DatabaseConfig;
 pub use error::DatabaseError;
 pub(crate) use session::{Line, Sessions};
 pub(crate) use statement::{Sql, statements};
-pub(crate) use tx::{Asked, DirectoryClient, ProjectTx};
+pub(crate) use tx::{Asked, DirectoryClient, Parameters, ProjectTx};
 
 /// Three pools: of the role that appends, of the role that only reads what is public, of the role that empties bodies.
 pub struct Database {

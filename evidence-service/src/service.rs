@@ -22,7 +22,7 @@ use crate::health::Readiness;
 use crate::http::Limiter;
 use crate::ledger::Ledger;
 use crate::packages::{self, Packages};
-use crate::reconciliation::sweep;
+use crate::reconciliation::{follow, sweep};
 use crate::retention::sweep_hourly;
 use crate::setup::{SetupError, open_ledger};
 
@@ -91,6 +91,7 @@ impl Bound {
         let sweeping = tokio::spawn(sweep(Arc::clone(&self.ledger), self.lease));
         let packing = tokio::spawn(packages::work(self.packages));
         let emptying = tokio::spawn(sweep_hourly(Arc::clone(&self.ledger)));
+        let following = tokio::spawn(follow(Arc::clone(&self.ledger)));
         let upkeep = tokio::spawn(upkeep(Arc::clone(&self.ledger), self.limiter, stopped.clone()));
         tokio::spawn(async move {
             shutdown.await;
@@ -104,6 +105,7 @@ impl Bound {
         sweeping.abort();
         packing.abort();
         emptying.abort();
+        following.abort();
         let _ = upkeep.await;
         self.ledger.save_heads().map_err(SetupError::from)?;
         Ok(())

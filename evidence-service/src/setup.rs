@@ -11,6 +11,7 @@
 mod credentials;
 mod database;
 mod directory;
+mod findings;
 mod keys;
 mod projects;
 mod providers;
@@ -37,6 +38,7 @@ use crate::ledger::{AppendError, HeadsFileError, Keys, Ledger, Project};
 
 pub use credentials::{ApiKey, IssuedToken};
 pub use database::{DEFAULT_DATABASE, migrate, prepare_database};
+pub use findings::{Listed, Which};
 pub use projects::{DisclosureJwk, NewProject};
 pub use providers::{ImportedKey, ProviderKeyState};
 pub use publish::{Attested, Publication};

@@ -20,13 +20,13 @@ fn all() -> Vec<&'static [(&'static str, Sql)]> {
         keys::store::ALL,
         packages::ALL,
         public::ALL,
-        reconciliation::ALL,
         retention::store::ALL,
         retention::store::OPERATORS,
         settings::store::ALL,
         setup::DIRECTORY_STATEMENTS,
     ];
     all.extend(ledger::store::ALL);
+    all.extend(reconciliation::ALL);
     all
 }
 

@@ -12,9 +12,7 @@ use crate::digest::Digest;
 use crate::entry::{Entry, Kind};
 use crate::id::ActionId;
 use crate::key::Thumbprint;
-use crate::reconcile::{
-    Cap, Decided, Found, Matter, Observed, Stated, Status, Watch, reconcile, stray,
-};
+use crate::reconcile::{Cap, Decided, Found, Matter, Observed, Stated, Status, Watch, reconcile, stray};
 use crate::statement::{Clearance, Decision, Finding, FindingCode, Mode, Observation};
 use crate::time::Timestamp;
 use open::Open;

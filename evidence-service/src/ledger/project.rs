@@ -63,6 +63,12 @@ impl Ledger {
         Ok(store::all_projects(&client.directory()).await?)
     }
 
+    /// The projects that were made after the one of that slot, which becomes the slot of the last one.
+    pub(crate) async fn projects_after(&self, slot: &mut i64) -> Result<Vec<ProjectId>, AppendError> {
+        let client = self.database.app().await?;
+        Ok(store::projects_after(&client.directory(), slot).await?)
+    }
+
     /// The public halves of the named keys, as far as the project has introduced them. Their state is not looked at:
     /// that is read inside the append.
     pub(super) async fn public_keys(

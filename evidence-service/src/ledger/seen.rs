@@ -116,6 +116,11 @@ impl Seen {
         std::mem::take(&mut state.changed).then(|| state.all())
     }
 
+    /// How many entries each project was last seen to have.
+    pub(crate) fn sizes(&self) -> Vec<(ProjectId, u64)> {
+        self.state().heads.iter().map(|(project, known)| (*project, known.size)).collect()
+    }
+
     /// The root that the ledger must pass through, as far as this process knows.
     pub(crate) fn held(&self, project: ProjectId) -> Option<(u64, Hash)> {
         self.known(project).map(|known| (known.size, known.root))

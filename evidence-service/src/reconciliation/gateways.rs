@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use counterfoil_core::id::{InstanceId, ProjectId};
 
-use super::store;
+use super::store::calls;
 use crate::clock;
 use crate::database::{Database, DatabaseError};
 
@@ -31,7 +31,7 @@ impl Heard {
         }
         let mut client = database.app().await?;
         let tx = client.begin(project).await?;
-        store::heard(&tx, instance, clock::now()).await?;
+        calls::heard(&tx, instance, clock::now()).await?;
         tx.commit().await.map_err(DatabaseError::from)
     }
 

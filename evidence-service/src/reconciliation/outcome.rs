@@ -1,25 +1,25 @@
-//! The statements of a sweep: OUTCOME_UNKNOWN, and the clearance of one.
+//! What a sweep says: OUTCOME_UNKNOWN. What closes it is found by the comparison, like every other clearance.
 
 use counterfoil_core::entry::Kind;
 use counterfoil_core::envelope::Signed;
 use counterfoil_core::issuer::Issuer;
 use counterfoil_core::key::{Ledger as LedgerPurpose, SigningKey};
-use counterfoil_core::statement::{Clearance, ClearanceType, Finding, FindingCode, FindingType};
+use counterfoil_core::statement::{Finding, FindingCode, FindingType};
 use counterfoil_core::time::Timestamp;
 
-use super::store::{self, Late, Silent};
+use super::store::calls::{self, Silent};
+use super::store::findings::{self, NewRow};
 use crate::database::{DatabaseError, ProjectTx};
 use crate::ledger::append::{AppendError, Job, Plan};
 use crate::ledger::facts::{Facts, Questions};
 use crate::ledger::head::Head;
 use crate::ledger::seal::{Accepted, Sealed};
 
-/// Calls of one project that became due, in the order in which their statements are numbered: findings first.
+/// Calls of one project that became due.
 pub(super) struct Outcomes<'k> {
     pub(super) issuer: Issuer,
     pub(super) signer: &'k SigningKey<LedgerPurpose>,
     pub(super) silent: Vec<Silent>,
-    pub(super) late: Vec<Late>,
 }
 
 impl Outcomes<'_> {
@@ -36,21 +36,6 @@ impl Outcomes<'_> {
         };
         Accepted::about(Kind::Finding, &Signed::sign(finding, self.signer), call.action)
     }
-
-    fn clearance(&self, call: &Late, head: &Head, at: Timestamp) -> Accepted {
-        let clearance = Clearance {
-            typ: ClearanceType::V1,
-            iss: self.issuer.clone(),
-            project: head.project,
-            at,
-            finding: call.finding,
-            code: FindingCode::OutcomeUnknown,
-            action: call.action,
-            statement: call.observation,
-            seq: call.came,
-        };
-        Accepted::about(Kind::Clearance, &Signed::sign(clearance, self.signer), call.action)
-    }
 }
 
 impl Job for Outcomes<'_> {
@@ -61,24 +46,28 @@ impl Job for Outcomes<'_> {
     }
 
     fn plan(&self, head: &Head, _: &Facts, at: Timestamp) -> Result<Plan<()>, AppendError> {
-        let findings = self.silent.iter().map(|call| self.finding(call, head, at));
-        let clearances = self.late.iter().map(|call| self.clearance(call, head, at));
-        let accepted = findings.chain(clearances).collect();
+        let accepted = self.silent.iter().map(|call| self.finding(call, head, at)).collect();
         Ok(Plan { head: head.clone(), accepted, keyed: Vec::new(), outcome: () })
     }
 
     /// Observations change these rows under the same head lock, so what is still open here is open.
     async fn beside(&self, tx: &ProjectTx<'_>, sealed: &Sealed) -> Result<(), DatabaseError> {
+        let calls: Vec<u64> = self.silent.iter().map(|call| call.seq).collect();
+        calls::found(tx, &calls).await?;
         let placed = sealed.placed.iter().skip(sealed.before);
-        let findings: Vec<_> =
-            self.silent.iter().zip(placed).map(|(call, placed)| (call.seq, placed.accepted.digest)).collect();
-        if !findings.is_empty() {
-            store::found(tx, &findings).await?;
-        }
-        let cleared: Vec<u64> = self.late.iter().map(|call| call.seq).collect();
-        if !cleared.is_empty() {
-            store::cleared(tx, &cleared).await?;
-        }
-        Ok(())
+        let rows: Vec<NewRow> = self
+            .silent
+            .iter()
+            .zip(placed)
+            .map(|(call, placed)| NewRow {
+                seq: placed.entry.seq,
+                digest: placed.accepted.digest,
+                code: FindingCode::OutcomeUnknown,
+                action: Some(call.action),
+                statement: Some(call.decision),
+                about: Some(call.seq),
+            })
+            .collect();
+        findings::keep(tx, &rows).await
     }
 }

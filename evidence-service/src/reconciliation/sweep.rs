@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use counterfoil_core::id::ProjectId;
+use counterfoil_core::time::Timestamp;
 use tokio::time::MissedTickBehavior;
 
 use super::outcome::Outcomes;
-use super::store;
+use super::store::calls;
 use crate::clock;
+use crate::database::DatabaseError;
 use crate::ledger::{AppendError, Ledger};
 
 /// No provider may be given longer for one call (the gateway's configuration refuses more), and a minute of grace.
@@ -54,21 +56,8 @@ async fn all(ledger: &Ledger, lease: Duration) -> Result<(), AppendError> {
 
 /// One commit's worth of one project; whether there may be more.
 async fn one(ledger: &Ledger, project: ProjectId, lease: Duration) -> Result<bool, AppendError> {
-    let now = clock::now();
-    let lease = i64::try_from(lease.as_millis()).unwrap_or(i64::MAX);
-    let mut client = ledger.database().app().await?;
-    let tx = client.begin(project).await?;
-    let silent = store::silent(&tx, now.plus_millis(-CEILING_MILLIS), now.plus_millis(-lease), MOST).await?;
-    let late = store::late(&tx, MOST).await?;
-    drop(tx);
-    drop(client);
-    if silent.is_empty() && late.is_empty() {
-        return Ok(false);
-    }
-    let more = silent.len() + late.len() >= MOST.unsigned_abs() as usize;
-    tracing::warn!(%project, silent = silent.len(), late = late.len(), "outcomes");
-    let issuer = ledger.project(project).await?.issuer.clone();
-    let outcomes = Outcomes { issuer, signer: &ledger.keys().ledger, silent, late };
+    let Some(outcomes) = silent(ledger, project, lease, clock::now()).await? else { return Ok(false) };
+    let more = outcomes.silent.len() >= MOST.unsigned_abs() as usize;
     match ledger.append(project, &outcomes).await {
         Ok(_) => Ok(more),
         // Somebody was faster with one of them: the next sweep sees what is left.
@@ -78,4 +67,25 @@ async fn one(ledger: &Ledger, project: ProjectId, lease: Duration) -> Result<boo
         }
         Err(other) => Err(other),
     }
+}
+
+/// Calls that nobody speaks of any more, as of `now`.
+pub(super) async fn silent(
+    ledger: &Ledger,
+    project: ProjectId,
+    lease: Duration,
+    now: Timestamp,
+) -> Result<Option<Outcomes<'_>>, AppendError> {
+    let lease = i64::try_from(lease.as_millis()).unwrap_or(i64::MAX);
+    let mut client = ledger.database().app().await?;
+    let tx = client.begin(project).await?;
+    calls::forget_spoken(&tx, MOST).await?;
+    let silent = calls::silent(&tx, now.plus_millis(-CEILING_MILLIS), now.plus_millis(-lease), MOST).await?;
+    tx.commit().await.map_err(DatabaseError::from)?;
+    if silent.is_empty() {
+        return Ok(None);
+    }
+    tracing::warn!(%project, silent = silent.len(), "outcomes");
+    let issuer = ledger.project(project).await?.issuer.clone();
+    Ok(Some(Outcomes { issuer, signer: &ledger.keys().ledger, silent }))
 }

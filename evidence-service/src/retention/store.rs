@@ -25,8 +25,7 @@ statements! {
     IS_OPEN = "select coalesce((select upto from reconciled where project_id = $1), 0) <= $3 \
                or exists (select 1 from matters m where m.project_id = $1 and m.seq between $2 and $3 \
                           and m.again_after is not null) \
-               or exists (select 1 from open_calls c where c.project_id = $1 and c.seq between $2 and $3 \
-                          and c.finding is null)";
+               or exists (select 1 from open_calls c where c.project_id = $1 and c.seq between $2 and $3)";
     BURY = "insert into tombstones (project_id, seq, first_seq, last_seq) values ($1, $2, $3, $4)";
     EMPTY = "update entries set body = null where project_id = $1 and seq = any($2) and body is not null";
     DELETE_OPENINGS = "delete from openings o using entries e \

@@ -9,8 +9,7 @@ use counterfoil_core::statement::{
 use reqwest::StatusCode;
 use serde_json::Value;
 
-use crate::answers::recorded;
-use crate::deployment::{Deployment, Service, now};
+use crate::deployment::{Deployment, Service, connect, now};
 use crate::gateway::{Judged, decision, fresh_action, item, observation, record, sign, statement};
 use crate::markup::strict;
 use crate::planted::{FindingRow, Planter};
@@ -157,49 +156,63 @@ async fn counts_add_up_and_a_sum_that_does_not_is_said() {
     let deployment = Deployment::new().await;
     let service = audited(&deployment).await;
     let planter = Planter::new(&deployment).await;
-    let verdicts = [Verdict::Allow, Verdict::Allow, Verdict::Deny, Verdict::StepUp];
+    let verdicts = [Verdict::Allow, Verdict::Allow, Verdict::Deny];
     let items = verdicts.map(|verdict| item(&deployment, &Judged::now(&deployment, verdict)).1).to_vec();
-    let answers = record(&service, &deployment.token, items).await.expect("200");
-    let seqs: Vec<i64> = answers
-        .iter()
-        .map(|answer| i64::try_from(recorded(answer).receipt.entry().seq).expect("small"))
-        .collect();
-    planter.matter(seqs[0], "governed", "unsigned").await;
-    planter.matter(seqs[1], "governed", "waiting").await;
-    planter.matter(seqs[2], "governed", "matched").await;
-    planter.reconciled(seqs[3]).await;
+    record(&service, &deployment.token, items).await.expect("200");
+    compared(&deployment, &service, 3).await;
+    // The comparison takes no further step while somebody holds its row.
+    let superuser = connect(&deployment.config, "postgres").await;
+    superuser.batch_execute("begin; select 1 from reconciled for update").await.expect("held");
+    let last = item(&deployment, &Judged::now(&deployment, Verdict::StepUp)).1;
+    record(&service, &deployment.token, vec![last]).await.expect("200");
 
     let (html, json) = page(&deployment, &service, "").await;
 
-    let parts = |sum: &str| -> Vec<(String, u64)> {
-        let parts = json["counts"][sum]["parts"].as_array().expect("parts").iter();
-        parts
-            .map(|part| {
-                (part["code"].as_str().expect("a code").to_owned(), part["count"].as_u64().expect("a number"))
-            })
-            .collect()
-    };
-    let of = |pairs: &[(&str, u64)]| {
-        pairs.iter().map(|(code, count)| ((*code).to_owned(), *count)).collect::<Vec<_>>()
-    };
-    assert_eq!(parts("verdicts"), of(&[("ALLOW", 2), ("DENY", 1), ("not_compared", 1)]));
-    assert_eq!(
-        parts("statuses"),
-        of(&[("matched", 1), ("unsigned", 1), ("waiting", 1), ("not_compared", 1)])
-    );
+    assert_eq!(parts(&json, "verdicts"), of(&[("ALLOW", 2), ("DENY", 1), ("not_compared", 1)]));
+    assert_eq!(parts(&json, "statuses"), of(&[("matched", 1), ("unsigned", 2), ("not_compared", 1)]));
     assert_eq!(json["counts"]["verdicts"]["whole"], 4);
     assert_eq!(json["counts"]["add_up"], true);
     let measured = &json["coverage"][0]["measured"];
-    assert_eq!((measured["allowed"].as_u64(), measured["unsigned"].as_u64()), (Some(2), Some(1)));
+    assert_eq!((measured["allowed"].as_u64(), measured["unsigned"].as_u64()), (Some(2), Some(2)));
     assert_eq!(json["calls"]["newest"].as_array().expect("a list").len(), 4);
     assert_eq!(json["calls"]["newest"][0]["words"], "not compared yet");
     assert!(strict(&html).contains("2 ALLOW + 1 DENY + 1 not compared yet = 4 decisions"));
+    superuser.batch_execute("commit").await.expect("let go");
+    let (_, json) = compared(&deployment, &service, 4).await;
+    assert_eq!(parts(&json, "verdicts"), of(&[("ALLOW", 2), ("DENY", 1), ("STEP_UP", 1)]));
 
     // A tally that says more than was ever decided.
     planter.run("update tallies set calls = calls + 7 where status = 'matched'", &[]).await;
     let (html, json) = page(&deployment, &service, "").await;
     assert_eq!(json["counts"]["add_up"], false);
     assert!(strict(&html).contains("does not add up"));
+}
+
+fn parts(json: &Value, sum: &str) -> Vec<(String, u64)> {
+    let parts = json["counts"][sum]["parts"].as_array().expect("parts").iter();
+    parts
+        .map(|part| {
+            (part["code"].as_str().expect("a code").to_owned(), part["count"].as_u64().expect("a number"))
+        })
+        .collect()
+}
+
+fn of(pairs: &[(&str, u64)]) -> Vec<(String, u64)> {
+    pairs.iter().map(|(code, count)| ((*code).to_owned(), *count)).collect()
+}
+
+/// The page as soon as so many decisions are compared, and none is not.
+async fn compared(deployment: &Deployment, service: &Service, decisions: u64) -> (String, Value) {
+    for _ in 0..200 {
+        let (html, json) = page(deployment, service, "").await;
+        let parts = parts(&json, "verdicts");
+        let rest = parts.iter().any(|(code, count)| code == "not_compared" && *count > 0);
+        if !rest && parts.iter().map(|(_, count)| count).sum::<u64>() == decisions {
+            return (html, json);
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("{decisions} decisions were never compared")
 }
 
 /// The list of calls and what stands in it are the same in both forms: every value of the JSON is on the page.
@@ -212,7 +225,8 @@ async fn the_page_and_its_json_say_the_same() {
     let seen = observation(&deployment, fresh_action(), allowed);
     record(&service, &deployment.token, vec![one, denied, seen]).await.expect("200");
 
-    let (html, json) = page(&deployment, &service, "").await;
+    // The two are asked for one after the other, so nothing may change between them.
+    let (html, json) = compared(&deployment, &service, 2).await;
 
     // Facts of single entries are for pages about actions; places of machines and addresses are links.
     let text = strict(&html);

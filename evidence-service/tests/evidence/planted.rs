@@ -46,23 +46,6 @@ impl Planter {
         self.run(insert, &parameters).await;
     }
 
-    /// A compared decision, and the tally that goes with it.
-    pub async fn matter(&self, seq: i64, account: &str, status: &str) {
-        let insert = "insert into matters (project_id, seq, decision, action, account, status) \
-                      select project_id, seq, body_digest, action, $3, $4 from entries where project_id = $1 and seq = $2";
-        self.run(insert, &[&self.project, &seq, &account, &status]).await;
-        let tally = "insert into tallies as t (project_id, account, status, calls) values ($1, $2, $3, 1) \
-                     on conflict (project_id, account, status) do update set calls = t.calls + 1";
-        self.run(tally, &[&self.project, &account, &status]).await;
-    }
-
-    /// How far the comparison came.
-    pub async fn reconciled(&self, upto: i64) {
-        let insert = "insert into reconciled (project_id, upto) values ($1, $2) \
-                      on conflict (project_id) do update set upto = excluded.upto";
-        self.run(insert, &[&self.project, &upto]).await;
-    }
-
     pub async fn run(&self, statement: &str, parameters: &[&(dyn ToSql + Sync)]) {
         self.client
             .execute(statement, parameters)

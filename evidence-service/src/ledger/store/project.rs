@@ -58,12 +58,23 @@ pub(crate) async fn insert_project(
     tx.change(1, INSERT_PROJECT, &parameters).await
 }
 
-/// Every project, by slot. Asked one by one: the directory answers with one row.
+/// Every project, by slot.
 pub(crate) async fn all_projects(directory: &DirectoryClient<'_>) -> Result<Vec<ProjectId>, DatabaseError> {
+    let mut last = BEFORE_THE_FIRST;
+    projects_after(directory, &mut last).await
+}
+
+/// Comes before every slot.
+pub(crate) const BEFORE_THE_FIRST: i64 = -1;
+
+/// The projects after a slot, which becomes that of the last one. Asked one by one: the directory answers with one row.
+pub(crate) async fn projects_after(
+    directory: &DirectoryClient<'_>,
+    last: &mut i64,
+) -> Result<Vec<ProjectId>, DatabaseError> {
     let mut projects = Vec::new();
-    let mut after: i64 = -1;
-    while let Some(row) = directory.ask(NEXT_PROJECT, &[&after]).await? {
-        after = row.try_get(0)?;
+    while let Some(row) = directory.ask(NEXT_PROJECT, &[&*last]).await? {
+        *last = row.try_get(0)?;
         projects.push(ProjectId::from_uuid(row.try_get(1)?));
     }
     Ok(projects)
