@@ -1,13 +1,14 @@
 //! A bridge from standard input and output to the gateway, one JSON-RPC message a line.
 //!
 //! Promised: a line goes out byte for byte and the answer comes back byte for byte, except that
-//! line breaks between tokens become spaces; requests run side by side; nothing but JSON-RPC is
-//! written. A tool call that certainly never left says `Not executed`; one whose answer was lost
+//! line breaks between tokens become spaces and that receipts, where they are kept, are asked for
+//! and taken out again; requests run side by side; nothing but JSON-RPC is written. A tool call that certainly never left says `Not executed`; one whose answer was lost
 //! says that it is unknown.
 //!
 //! Not promised: that a call is sent again. Nothing is retried here.
 
 mod message;
+mod receipts;
 mod upstream;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use tokio::io::{self, AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, A
 use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
 
+pub use receipts::Receipts;
 pub use upstream::{BridgeError, Credential};
 
 use message::Message;
@@ -32,12 +34,23 @@ const AT_ONCE: usize = 64;
 const LAST_ANSWERS: Duration = Duration::from_secs(10);
 
 pub struct Bridge {
-    upstream: Arc<Upstream>,
+    way: Arc<Way>,
+}
+
+/// Where messages go, and what is kept of their answers.
+struct Way {
+    upstream: Upstream,
+    receipts: Option<Receipts>,
 }
 
 impl Bridge {
-    pub fn new(address: &str, credential: &Credential) -> Result<Self, BridgeError> {
-        Ok(Self { upstream: Arc::new(Upstream::new(address, credential)?) })
+    /// `receipts` says where those of tool calls are kept, if they are.
+    pub fn new(
+        address: &str,
+        credential: &Credential,
+        receipts: Option<Receipts>,
+    ) -> Result<Self, BridgeError> {
+        Ok(Self { way: Arc::new(Way { upstream: Upstream::new(address, credential)?, receipts }) })
     }
 
     /// Runs until the input ends.
@@ -50,15 +63,18 @@ impl Bridge {
         let places = Arc::new(Semaphore::new(AT_ONCE));
         let mut running = JoinSet::new();
         while let Some(line) = next_line(&mut input).await? {
-            let message = Message::read(line);
+            let mut message = Message::read(line);
+            if self.way.receipts.is_some() {
+                message.ask_for_receipt();
+            }
             if message.must_keep_its_place() {
-                forward(&self.upstream, &message, &output).await?;
+                forward(&self.way, &message, &output).await?;
                 continue;
             }
             let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
-            let (upstream, output) = (self.upstream.clone(), output.clone());
+            let (way, output) = (self.way.clone(), output.clone());
             running.spawn(async move {
-                let written = forward(&upstream, &message, &output).await;
+                let written = forward(&way, &message, &output).await;
                 drop(place);
                 written
             });
@@ -69,19 +85,19 @@ impl Bridge {
         // A host that is gone gets no more than a moment; what is dropped then is cancelled.
         let drained = async { while running.join_next().await.is_some() {} };
         drop(tokio::time::timeout(LAST_ANSWERS, drained).await);
-        self.upstream.end_session().await;
+        self.way.upstream.end_session().await;
         Ok(())
     }
 }
 
-async fn forward<W: AsyncWrite + Unpin>(
-    upstream: &Upstream,
-    message: &Message,
-    output: &Mutex<W>,
-) -> io::Result<()> {
-    let Some(mut answer) = upstream.send(message).await else {
+async fn forward<W: AsyncWrite + Unpin>(way: &Way, message: &Message, output: &Mutex<W>) -> io::Result<()> {
+    let Some(mut answer) = way.upstream.send(message).await else {
         return Ok(());
     };
+    if let (Some(receipts), true) = (&way.receipts, message.method == "tools/call") {
+        let (receipts, asked) = (receipts.clone(), message.asked);
+        answer = tokio::task::spawn_blocking(move || receipts.keep(answer, asked)).await?;
+    }
     for byte in &mut answer {
         // Inside a JSON string a line break is escaped, so this one stands between tokens.
         if matches!(byte, b'\n' | b'\r') {

@@ -22,7 +22,7 @@ mod metrics;
 mod observation;
 mod opening;
 mod pipeline;
-mod raw;
+pub mod raw;
 mod recorder;
 mod serve;
 mod shelf;

@@ -1,5 +1,6 @@
 //! One line of the host, with the few members that the bridge has to know.
 
+use super::receipts::{Asked, asking};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -12,6 +13,7 @@ pub struct Message {
     pub id: String,
     pub method: String,
     pub era: Era,
+    pub asked: Asked,
     answered: bool,
 }
 
@@ -44,7 +46,7 @@ impl Message {
         let head: Option<Head<'_>> = serde_json::from_slice(&line).ok();
         let Some(head) = head else {
             let (id, method) = ("null".to_owned(), String::new());
-            return Self { line, id, method, era: Era::Legacy, answered: true };
+            return Self { line, id, method, era: Era::Legacy, asked: Asked::ByNobody, answered: true };
         };
         let meta = head.params.and_then(|params| params.meta);
         let modern = meta.is_some_and(|meta| meta.contains_key(REVISION));
@@ -53,7 +55,16 @@ impl Message {
         let id = id.unwrap_or_else(|| "null".to_owned());
         let method = head.method.unwrap_or_default();
         let era = if modern { Era::Modern } else { Era::Legacy };
-        Self { line, id, method, era, answered }
+        Self { line, id, method, era, asked: Asked::ByNobody, answered }
+    }
+
+    /// Adds to a tool call that its whole receipt is wanted.
+    pub fn ask_for_receipt(&mut self) {
+        if self.method == "tools/call"
+            && let Some((line, asked)) = asking(&self.line)
+        {
+            (self.line, self.asked) = (line, asked);
+        }
     }
 
     /// Whether the host waits for an answer.

@@ -56,7 +56,7 @@ async fn serve(mut stream: TcpStream, answer: fn(&str) -> (u16, &'static str, St
 
 async fn run(address: &str, input: &str) -> Vec<String> {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
-    let bridge = Bridge::new(address, &Credential::new(KEY).unwrap()).unwrap();
+    let bridge = Bridge::new(address, &Credential::new(KEY).unwrap(), None).unwrap();
     bridge.run(input.as_bytes(), theirs).await.unwrap();
     let mut output = String::new();
     tokio::io::BufReader::new(ours).read_to_string(&mut output).await.unwrap();

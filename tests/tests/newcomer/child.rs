@@ -5,6 +5,7 @@ use counterfoil_tests::foreign::folder;
 use counterfoil_tests::mcp::{Agent, Http};
 use counterfoil_tests::repository::program;
 use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -111,10 +112,41 @@ fn a_hosts_own_configuration_is_imported_and_its_bridge_answers() {
             && empty.text("dev.log").contains("for its owner alone")
     );
     let entry: Value = serde_json::from_str(&after).expect("still JSON");
-    let answer = as_the_host_would(&entry["mcpServers"]["memory"], "read_graph", json!({}));
+    let answer = as_the_host_would(&empty, &entry["mcpServers"]["memory"], "read_graph", json!({}));
     assert_eq!(entry["globalShortcut"], "Alt+Space");
-    assert_eq!(answer["result"]["_meta"]["dev.counterfoil/receipt"]["verdict"], "ALLOW", "{answer}");
+    let reference = &answer["result"]["_meta"]["dev.counterfoil/receipt"];
+    assert_eq!(
+        (&reference["typ"], &reference["verdict"]),
+        (&json!("receipt-ref/v1"), &json!("ALLOW")),
+        "{answer}"
+    );
+    the_bridge_kept_the_receipt_of(&empty, reference);
     assert!(standing.stop().expect("it stops").success());
+}
+
+/// Whole, with what opens it, for its owner alone; it verifies under the project's own keys.
+fn the_bridge_kept_the_receipt_of(empty: &Empty, reference: &Value) {
+    let store = empty.path().join("state/counterfoil/receipts");
+    let project =
+        std::fs::read_dir(&store).expect("receipts are kept").next().expect("a project").expect("read");
+    let named =
+        |end: &str| project.path().join(format!("{:012}{end}", reference["seq"].as_u64().expect("a place")));
+    let openings = std::fs::read_to_string(named(".openings.json")).expect("openings are kept");
+    assert!(openings.contains("\"args\"") && openings.contains("\"result\""), "{openings}");
+    for path in [named(".json"), named(".openings.json"), store] {
+        let mode = std::fs::metadata(&path).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{}", path.display());
+    }
+    let said = empty.text("dev.log");
+    let page = said.split_whitespace().find(|word| word.starts_with("http://127") && word.contains("/p/0-"));
+    let keys = Http::new()
+        .expect("a client")
+        .get(&format!("{}/jwks.json", page.expect("the page is named")), None)
+        .expect("the keys");
+    std::fs::write(empty.path().join("jwks.json"), keys.body).expect("written");
+    let receipt = named(".json").display().to_string();
+    let (verified, said) = empty.said(&["verify", &receipt, "--trust", "jwks.json"], &[], "");
+    assert!(verified && said.contains("VERIFIED"), "{said}");
 }
 
 // Upholds G3: what cannot be governed is not half imported and then forgotten.

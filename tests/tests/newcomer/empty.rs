@@ -90,9 +90,11 @@ pub fn key_in(said: &str) -> String {
 }
 
 /// Starts what the host's file says and makes one call.
-pub fn as_the_host_would(entry: &Value, tool: &str, arguments: Value) -> Value {
+pub fn as_the_host_would(empty: &Empty, entry: &Value, tool: &str, arguments: Value) -> Value {
     let words = entry["args"].as_array().expect("arguments").iter().filter_map(Value::as_str);
     let mut command = Command::new(entry["command"].as_str().expect("a command"));
+    // What the bridge keeps for this person does not go to the one who runs the tests.
+    command.env("XDG_STATE_HOME", empty.path().join("state"));
     let mut child =
         command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
     let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",

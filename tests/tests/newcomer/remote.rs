@@ -207,7 +207,7 @@ fn a_hosts_server_behind_http_is_imported_and_its_header_sealed() {
     let standing = empty.stands(&mut empty.counterfoil(&["dev"]), "dev.log");
     let entry: Value = serde_json::from_str(&empty.text("mcp.json")).expect("still JSON");
     let entry = &entry["mcpServers"]["sums"];
-    let answer = as_the_host_would(entry, "get_sum", json!({ "a": 2, "b": 3 }));
+    let answer = as_the_host_would(&empty, entry, "get_sum", json!({ "a": 2, "b": 3 }));
     assert_eq!(answer["result"]["content"][0]["text"], "5", "{answer}");
     nothing_holds_the_token(&empty);
     assert!(standing.stop().expect("it stops").success());
