@@ -46,7 +46,7 @@ impl Message {
         let head: Option<Head<'_>> = serde_json::from_slice(&line).ok();
         let Some(head) = head else {
             let (id, method) = ("null".to_owned(), String::new());
-            return Self { line, id, method, era: Era::Legacy, asked: Asked::ByNobody, answered: true };
+            return Self { line, id, method, era: Era::Legacy, asked: Asked::Nobody, answered: true };
         };
         let meta = head.params.and_then(|params| params.meta);
         let modern = meta.is_some_and(|meta| meta.contains_key(REVISION));
@@ -55,7 +55,7 @@ impl Message {
         let id = id.unwrap_or_else(|| "null".to_owned());
         let method = head.method.unwrap_or_default();
         let era = if modern { Era::Modern } else { Era::Legacy };
-        Self { line, id, method, era, asked: Asked::ByNobody, answered }
+        Self { line, id, method, era, asked: Asked::Nobody, answered }
     }
 
     /// Adds to a tool call that its whole receipt is wanted.

@@ -81,8 +81,8 @@ impl Receipts {
             reference(full).map(|(reference, _)| reference)
         });
         match asked {
-            Asked::ByUs => instead(text, reference.as_ref()).unwrap_or(answer),
-            Asked::ByNobody | Asked::ByTheHost => answer,
+            Asked::Us => instead(text, reference.as_ref()).unwrap_or(answer),
+            Asked::Nobody | Asked::Host => answer,
         }
     }
 
@@ -101,9 +101,9 @@ impl Receipts {
 /// Who asked for the whole receipt.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Asked {
-    ByNobody,
-    ByTheHost,
-    ByUs,
+    Nobody,
+    Host,
+    Us,
 }
 
 /// A tool call with the wish for its receipt added, unless the host said something about that itself. What has no one
@@ -117,11 +117,11 @@ pub fn asking(line: &[u8]) -> Option<(Vec<u8>, Asked)> {
     };
     let meta = Object::read(meta).ok()?;
     if meta.value(WANT).is_some() {
-        return Some((line.to_owned(), Asked::ByTheHost));
+        return Some((line.to_owned(), Asked::Host));
     }
     let params = params.with("_meta", &meta.with(WANT, "\"full\""));
     let line = message.with("params", &params).into_bytes();
-    (line.len() <= LONGEST).then_some((line, Asked::ByUs))
+    (line.len() <= LONGEST).then_some((line, Asked::Us))
 }
 
 /// Where an answer has its receipt.
@@ -177,7 +177,7 @@ fn reference(full: &str) -> Option<(ReceiptRef, Receipt)> {
     let receipt: Receipt = serde_json::from_str(parts.receipt.get()).ok()?;
     let Statement { payload } = serde_json::from_str(receipt.statement()).ok()?;
     let entry = receipt.entry();
-    Some((ReceiptRef::new(payload.action, payload.verdict, entry.seq, entry.body.clone()), receipt))
+    Some((ReceiptRef::new(payload.action, payload.verdict, entry.seq, entry.body), receipt))
 }
 
 fn make(folder: &Path) -> Result<(), KeepError> {

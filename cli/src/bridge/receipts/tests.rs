@@ -32,7 +32,7 @@ fn the_wish_is_the_only_thing_that_is_added_to_a_call() {
         ),
     ] {
         let (asking, asked) = asking(line.as_bytes()).unwrap();
-        assert_eq!((String::from_utf8(asking).unwrap().as_str(), asked), (with_wish, Asked::ByUs));
+        assert_eq!((String::from_utf8(asking).unwrap().as_str(), asked), (with_wish, Asked::Us));
     }
 }
 
@@ -49,7 +49,7 @@ fn what_has_no_one_reading_goes_out_as_it_came() {
         assert!(asking(line.as_bytes()).is_none(), "{line}");
     }
     let own = r#"{"params":{"_meta":{"dev.counterfoil/want":"full"}}}"#;
-    assert_eq!(asking(own.as_bytes()), Some((own.as_bytes().to_vec(), Asked::ByTheHost)));
+    assert_eq!(asking(own.as_bytes()), Some((own.as_bytes().to_vec(), Asked::Host)));
     let longest = format!(r#"{{"params":{{"a":"{}"}}}}"#, "x".repeat(LONGEST - 30));
     assert!(asking(longest.as_bytes()).is_none());
 }
@@ -73,8 +73,8 @@ fn a_whole_receipt_is_kept_and_the_host_gets_a_reference() {
     ];
 
     for answer in answers {
-        let given = receipts.keep(answer.clone().into_bytes(), Asked::ByUs);
-        let own = receipts.keep(answer.clone().into_bytes(), Asked::ByTheHost);
+        let given = receipts.keep(answer.clone().into_bytes(), Asked::Us);
+        let own = receipts.keep(answer.clone().into_bytes(), Asked::Host);
 
         assert_eq!(String::from_utf8(given).unwrap(), answer.replace(&full, &expected));
         assert_eq!(own, answer.into_bytes());
@@ -101,11 +101,11 @@ fn an_answer_without_a_whole_receipt_stays_as_it_is() {
         r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"data":[1]}}"#,
         "no JSON",
     ] {
-        assert_eq!(receipts.keep(answer.as_bytes().to_vec(), Asked::ByUs), answer.as_bytes());
+        assert_eq!(receipts.keep(answer.as_bytes().to_vec(), Asked::Us), answer.as_bytes());
     }
     // A receipt that is none reaches nobody, and nothing is kept of it.
     let odd = r#"{"id":1,"result":{"_meta":{"dev.counterfoil/receipt":{"typ":"receipt-full/v1","receipt":{},"openings":["salt-secret"]}}}}"#;
-    let given = receipts.keep(odd.as_bytes().to_vec(), Asked::ByUs);
+    let given = receipts.keep(odd.as_bytes().to_vec(), Asked::Us);
     assert_eq!(String::from_utf8(given).unwrap(), r#"{"id":1,"result":{"_meta":{}}}"#);
     assert!(kept(&folder.path().join("receipts")).is_empty());
 }
@@ -124,6 +124,6 @@ fn a_folder_that_others_may_look_into_keeps_nothing() {
     fs::remove_dir(&store).unwrap();
     fs::write(&store, "in the way").unwrap();
     let answer = format!(r#"{{"id":1,"result":{{"_meta":{{"dev.counterfoil/receipt":{}}}}}}}"#, full());
-    let given = String::from_utf8(receipts.keep(answer.into_bytes(), Asked::ByUs)).unwrap();
+    let given = String::from_utf8(receipts.keep(answer.into_bytes(), Asked::Us)).unwrap();
     assert!(given.contains("receipt-ref/v1") && !given.contains("salt-secret"), "{given}");
 }
