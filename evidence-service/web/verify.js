@@ -1419,10 +1419,12 @@ const MOST_ENTRIES = 1024;
 const MOST_PAUSES = 8;
 /** Throws `RecordFails` with the first thing that fails. */
 async function checkRecord(asked) {
+    const { kept } = asked;
     const pins = await place("jwks.json", async () => asked.run(readPins(await asked.fetch("jwks.json"))));
     if (pins.issuer !== asked.issuer)
         throw new RecordFails("BROKEN", `jwks.json: of \`${pins.issuer}\`, not of \`${asked.issuer}\``);
-    const { head, note } = await newest(asked, pins);
+    const old = await keptHead(asked, pins);
+    const { head, note } = await newest(asked, pins, old);
     const tiles = new Tiles(asked.fetch, head.size);
     const x = await logKey(asked, pins, note);
     const from = Math.max(0, head.size - MOST_ENTRIES);
@@ -1438,24 +1440,27 @@ async function checkRecord(asked) {
     const root = await read((node) => rootOf(head.size, node));
     if (!same(root, head.root))
         throw new RecordFails("BROKEN", "the entries and tiles do not give the root of the checkpoint");
-    await extendsKept(asked, head, note, read);
+    if (old && kept) {
+        const found = await read((node) => continuation(old, head, node));
+        const why = `the record does not continue the one of ${old.size} entries that was here on ${kept.at}`;
+        demandHolds(found, why, [kept.note, note]);
+    }
     await checkReceipts(asked, pins, head, note, read);
-    const { kept } = asked;
     return {
         checkpoint: { size: head.size, root: toBase64(head.root), note }, keys: pins.keys.length, from, tail,
-        receipts: asked.receipts.length, since: kept && { size: kept.size, at: kept.at },
-        keep: { issuer: asked.issuer, size: head.size, note, x, at: asked.now.toISOString() },
+        receipts: asked.receipts.length, since: old && kept && { size: old.size, at: kept.at },
+        keep: { note, x, at: asked.now.toISOString() },
     };
 }
 /** The newest checkpoint that has every entry whose receipt was asked for. */
-async function newest(asked, pins) {
+async function newest(asked, pins, old) {
     const reaches = Math.max(-1, ...asked.receipts);
     for (let pauses = 0;; pauses += 1) {
         const note = textOf(await place("checkpoint", () => asked.fetch("checkpoint"))) ?? "";
         const { kept } = asked;
         const head = await place("checkpoint", async () => asked.run(signedCheckpoint(note, pins)));
-        if (kept && head.size < kept.size) {
-            throw new RecordFails("SHORTENED", `the record had ${kept.size} entries on ${kept.at} and has ${head.size} now`, [kept.note, note]);
+        if (old && kept && head.size < old.size) {
+            throw new RecordFails("SHORTENED", `the record had ${old.size} entries on ${kept.at} and has ${head.size} now`, [kept.note, note]);
         }
         if (head.size > reaches)
             return { head, note };
@@ -1464,14 +1469,23 @@ async function newest(asked, pins) {
         await asked.pause();
     }
 }
-/** `x` of the log key: the one of the earlier visit, which must have signed both notes. */
+/** What an earlier visit saw, under the key that it saw. */
+async function keptHead({ kept, run }, pins) {
+    if (!kept)
+        return null;
+    const { head, signature } = await place("what this browser kept", async () => {
+        const note = Note.parse(kept.note);
+        return { head: note.checkpoint(), signature: await run(note.signature(pins.origin, rawKey(kept.x).bytes)) };
+    });
+    if (signature === "holds" && head.origin === pins.origin)
+        return head;
+    throw new RecordFails("BROKEN", "what this browser kept is not signed by the key that it kept");
+}
+/** `x` of the log key: that of the earlier visit, if there was one. */
 async function logKey({ kept, run }, pins, text) {
     const note = Note.parse(text);
     const signed = async (x, by) => (await run(by.signature(pins.origin, rawKey(x).bytes))) === "holds";
     if (kept) {
-        const earlier = await place("what this browser kept", async () => signed(kept.x, Note.parse(kept.note)));
-        if (!earlier)
-            throw new RecordFails("BROKEN", "what this browser kept is not signed by the key that it kept");
         if (await signed(kept.x, note))
             return kept.x;
         throw new RecordFails("UNPINNED", `the log key changed since ${kept.at}, and nobody else says that it should`, [kept.note, text]);
@@ -1508,13 +1522,6 @@ function overLeaves(leaves, from, tiles) {
         made.set(name, hash);
         return hash;
     };
-}
-async function extendsKept({ kept }, head, note, read) {
-    if (!kept)
-        return;
-    const found = await read((node) => continuation(Note.parse(kept.note).checkpoint(), head, node));
-    const why = `the record does not continue the one of ${kept.size} entries that was here on ${kept.at}`;
-    demandHolds(found, why, [kept.note, note]);
 }
 function demandHolds(found, why, notes) {
     if (found === "unproven")
@@ -1606,7 +1613,14 @@ const keptUnder = (issuer) => `counterfoil checkpoint ${issuer}`;
 
 function kept(issuer) {
   const text = localStorage.getItem(keptUnder(issuer));
-  return text === null ? null : JSON.parse(text);
+  if (text === null) return null;
+  try {
+    const { note, x, at } = JSON.parse(text);
+    if ([note, x, at].every((member) => typeof member === "string")) return { note, x, at };
+  } catch {
+    // Said below: what was kept and cannot be read is not the same as a first visit.
+  }
+  throw new RecordFails("BROKEN", "what this browser kept does not read");
 }
 
 /** Reads below the page's own address, from its own server alone. */
@@ -1665,7 +1679,6 @@ function failed(error) {
   ];
 }
 
-/** Whether what is kept could be read; damaged storage is said, not passed over. */
 async function verify(place) {
   const { iss: issuer, checkpoint } = place.dataset;
   const base = checkpoint.slice(0, -"checkpoint".length);

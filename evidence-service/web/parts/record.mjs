@@ -15,7 +15,14 @@ const keptUnder = (issuer) => `counterfoil checkpoint ${issuer}`;
 
 function kept(issuer) {
   const text = localStorage.getItem(keptUnder(issuer));
-  return text === null ? null : JSON.parse(text);
+  if (text === null) return null;
+  try {
+    const { note, x, at } = JSON.parse(text);
+    if ([note, x, at].every((member) => typeof member === "string")) return { note, x, at };
+  } catch {
+    // Said below: what was kept and cannot be read is not the same as a first visit.
+  }
+  throw new RecordFails("BROKEN", "what this browser kept does not read");
 }
 
 /** Reads below the page's own address, from its own server alone. */
@@ -74,7 +81,6 @@ function failed(error) {
   ];
 }
 
-/** Whether what is kept could be read; damaged storage is said, not passed over. */
 async function verify(place) {
   const { iss: issuer, checkpoint } = place.dataset;
   const base = checkpoint.slice(0, -"checkpoint".length);
