@@ -1392,6 +1392,7 @@ const verify_record = (() => {
  * Not promised: older statements; that others are shown the same; and, in a page, that the server sent this code unchanged.
  */
 const { canonical } = format_canonical;
+const { isObject } = format_json;
 const { Note } = format_note;
 const { same, textOf, toBase64 } = format_octets;
 const { leafHash, nodeHash, rootOf } = format_tree;
@@ -1430,10 +1431,13 @@ async function checkRecord(asked) {
     const from = Math.max(0, head.size - MOST_ENTRIES);
     const rows = await readTail(asked, from, head.size);
     const tail = noTail();
+    const statements = new Map();
     let before = null;
     for (const row of rows) {
         await place("", () => asked.run(checkRow(row, before, pins, tail)));
         before = row.entry;
+        if (isObject(row.body))
+            statements.set(row.entry.seq, { entry: row.entry, payload: row.body.payload });
     }
     const leaves = await asked.run(together(rows.map(({ entry }) => leafHash(canonical(entry)))));
     const read = (compute) => place("tiles", () => tiles.with((node) => asked.run(compute(overLeaves(leaves, from, node)))));
@@ -1445,10 +1449,11 @@ async function checkRecord(asked) {
         const why = `the record does not continue the one of ${old.size} entries that was here on ${kept.at}`;
         demandHolds(found, why, [kept.note, note]);
     }
-    await checkReceipts(asked, pins, head, note, read);
+    for (const verified of await checkReceipts(asked, pins, head, note, read))
+        statements.set(verified.entry.seq, verified);
     return {
         checkpoint: { size: head.size, root: toBase64(head.root), note }, keys: pins.keys.length, from, tail,
-        receipts: asked.receipts.length, since: old && kept && { size: old.size, at: kept.at },
+        receipts: asked.receipts.length, statements, since: old && kept && { size: old.size, at: kept.at },
         keep: { note, x, at: asked.now.toISOString() },
     };
 }
@@ -1530,10 +1535,13 @@ function demandHolds(found, why, notes) {
         throw new RecordFails("FORKED", why, notes);
 }
 async function checkReceipts({ fetch, run, receipts }, pins, head, note, read) {
+    const found = [];
     const passed = new Set();
     for (const seq of receipts) {
         const path = `receipts/${seq}`;
-        const { entry, checkpoint } = await place(path, async () => run(checkReceipt(await fetch(path), pins)));
+        const verified = await place(path, async () => run(checkReceipt(await fetch(path), pins)));
+        const { entry, checkpoint } = verified;
+        found.push(verified);
         if (entry.seq !== seq)
             throw new RecordFails("BROKEN", `${path}: is of entry ${entry.seq}`);
         const notes = [checkpoint.note, note];
@@ -1544,6 +1552,7 @@ async function checkReceipts({ fetch, run, receipts }, pins, head, note, read) {
         demandHolds(await read((node) => continuation(through, head, node)), `${path}: its checkpoint is of another record`, notes);
         passed.add(checkpoint.note);
     }
+    return found;
 }
 /** Names the place of whatever is refused there. */
 async function place(name, work) {
@@ -1644,6 +1653,24 @@ function shownReceipts(base) {
   return { checked: distinct.slice(-MOST_RECEIPTS), left: Math.max(0, distinct.length - MOST_RECEIPTS) };
 }
 
+/** The first row of the page that says otherwise than the statement of its entry, or null. */
+function disagreement(statements) {
+  for (const row of document.querySelectorAll("tr")) {
+    const head = row.querySelector("th[scope=row]");
+    const number = head?.textContent.trim() ?? "";
+    const stands = /^[0-9]+$/.test(number) ? statements.get(Number(number)) : undefined;
+    if (!stands) continue;
+    const { entry, payload } = stands;
+    const [tag, [at, kind]] = [row.querySelector(".tag")?.textContent.trim(), [...row.querySelectorAll("td")].map((cell) => cell.textContent.trim())];
+    const said = [["verdict", tag, payload.verdict]];
+    // In the list of entries, whose first cell is the receipt, time and kind stand next.
+    if (head.querySelector("a[href*='/receipts/']")) said.push(["time", at, entry.at], ["kind", kind, entry.kind]);
+    const wrong = said.find(([, shown, signed]) => shown !== undefined && shown !== signed);
+    if (wrong) return `the page shows entry ${number} with the ${wrong[0]} ${wrong[1]}; what was signed says ${wrong[2] ?? "none"}`;
+  }
+  return null;
+}
+
 function passed({ checkpoint, keys, from, tail, receipts, since }, left) {
   const hidden = [
     tail.withheld > 0 ? plural(tail.withheld, "statement of somebody else is withheld", "statements of others are withheld") : null,
@@ -1665,7 +1692,7 @@ function passed({ checkpoint, keys, from, tail, receipts, since }, left) {
       ...(since ? [["continues the checkpoint that this browser kept", `${plural(since.size, "entry", "entries")}, ${since.at}`]] : []),
     ]),
     element("p", {}, "Not checked:"),
-    list([...hidden.filter((text) => text !== null), "that everybody else is shown this record"]),
+    list([...hidden.filter((text) => text !== null), "the words of this page but verdicts, times and kinds", "that everybody else is shown this record"]),
   ];
 }
 
@@ -1691,6 +1718,8 @@ async function verify(place) {
       fetch: reader(base), run: later, issuer, receipts: checked, kept: kept(issuer), now: new Date(),
       pause: () => new Promise((resolve) => { setTimeout(resolve, 500); }),
     });
+    const wrong = disagreement(found.statements);
+    if (wrong !== null) throw new RecordFails("BROKEN", wrong);
     localStorage.setItem(keptUnder(issuer), JSON.stringify(found.keep));
     return { verdict: "verified", shown: passed(found, left) };
   } catch (error) {

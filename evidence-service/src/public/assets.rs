@@ -9,16 +9,33 @@ use axum::response::{IntoResponse, Response};
 use counterfoil_core::digest::Digest;
 
 use crate::http::ApiError;
+use crate::web::{VERIFY_PAGE, VERIFY_SCRIPT};
 
 /// One embedded file.
 struct Asset {
     name: &'static str,
     kind: &'static str,
+    policy: &'static str,
     bytes: &'static [u8],
 }
 
 /// What is in `evidence-service/web`.
-const ASSETS: &[Asset] = &[];
+const ASSETS: &[Asset] = &[
+    Asset {
+        name: VERIFY,
+        kind: "text/javascript; charset=utf-8",
+        policy: "default-src 'none'; frame-ancestors 'none'",
+        bytes: VERIFY_SCRIPT,
+    },
+    // Weaker from here than from elsewhere, and better than nothing: `counterfoil verify-page` prints its digest.
+    Asset {
+        name: "verify.html",
+        kind: "text/html; charset=utf-8",
+        // It brings a stricter one along, which names its own script by hash.
+        policy: "frame-ancestors 'none'",
+        bytes: VERIFY_PAGE,
+    },
+];
 
 /// The script that verifies in the page, if this build has it.
 const VERIFY: &str = "verify.js";
@@ -44,7 +61,7 @@ pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Resul
         (ETAG, tag),
         // Asked for again every time, and answered with nothing while it is the same.
         (CACHE_CONTROL, fixed("no-cache")),
-        (CONTENT_SECURITY_POLICY, fixed("default-src 'none'; frame-ancestors 'none'")),
+        (CONTENT_SECURITY_POLICY, fixed(asset.policy)),
         (HeaderName::from_static("x-content-type-options"), fixed("nosniff")),
     ]);
     match known {

@@ -46,6 +46,24 @@ function shownReceipts(base) {
   return { checked: distinct.slice(-MOST_RECEIPTS), left: Math.max(0, distinct.length - MOST_RECEIPTS) };
 }
 
+/** The first row of the page that says otherwise than the statement of its entry, or null. */
+function disagreement(statements) {
+  for (const row of document.querySelectorAll("tr")) {
+    const head = row.querySelector("th[scope=row]");
+    const number = head?.textContent.trim() ?? "";
+    const stands = /^[0-9]+$/.test(number) ? statements.get(Number(number)) : undefined;
+    if (!stands) continue;
+    const { entry, payload } = stands;
+    const [tag, [at, kind]] = [row.querySelector(".tag")?.textContent.trim(), [...row.querySelectorAll("td")].map((cell) => cell.textContent.trim())];
+    const said = [["verdict", tag, payload.verdict]];
+    // In the list of entries, whose first cell is the receipt, time and kind stand next.
+    if (head.querySelector("a[href*='/receipts/']")) said.push(["time", at, entry.at], ["kind", kind, entry.kind]);
+    const wrong = said.find(([, shown, signed]) => shown !== undefined && shown !== signed);
+    if (wrong) return `the page shows entry ${number} with the ${wrong[0]} ${wrong[1]}; what was signed says ${wrong[2] ?? "none"}`;
+  }
+  return null;
+}
+
 function passed({ checkpoint, keys, from, tail, receipts, since }, left) {
   const hidden = [
     tail.withheld > 0 ? plural(tail.withheld, "statement of somebody else is withheld", "statements of others are withheld") : null,
@@ -67,7 +85,7 @@ function passed({ checkpoint, keys, from, tail, receipts, since }, left) {
       ...(since ? [["continues the checkpoint that this browser kept", `${plural(since.size, "entry", "entries")}, ${since.at}`]] : []),
     ]),
     element("p", {}, "Not checked:"),
-    list([...hidden.filter((text) => text !== null), "that everybody else is shown this record"]),
+    list([...hidden.filter((text) => text !== null), "the words of this page but verdicts, times and kinds", "that everybody else is shown this record"]),
   ];
 }
 
@@ -93,6 +111,8 @@ async function verify(place) {
       fetch: reader(base), run: later, issuer, receipts: checked, kept: kept(issuer), now: new Date(),
       pause: () => new Promise((resolve) => { setTimeout(resolve, 500); }),
     });
+    const wrong = disagreement(found.statements);
+    if (wrong !== null) throw new RecordFails("BROKEN", wrong);
     localStorage.setItem(keptUnder(issuer), JSON.stringify(found.keep));
     return { verdict: "verified", shown: passed(found, left) };
   } catch (error) {

@@ -17,9 +17,12 @@ let browser;
 /** What is served now, and how an answer is changed on its way. */
 let ledger;
 let change = (_, bytes) => bytes;
+/** What the page says otherwise than the record. */
+let shown = {};
 
 const html = () => `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A record</title><link rel="stylesheet" href="/style.css"><script src="/assets/verify.js" defer></script></head>
-<body><main><h1>A record</h1><ul>${ledger.receipts.slice(-3).map(({ entry }) => `<li><a href="${PAGE}/receipts/${entry.seq}">entry ${entry.seq}</a></li>`).join("")}</ul>
+<body><main><h1>A record</h1><table><thead><tr><th scope="col">entry</th><th scope="col">time</th><th scope="col">kind</th><th scope="col">verdict</th></tr></thead>
+<tbody>${ledger.receipts.slice(-3).map(({ entry }) => `<tr><th scope="row"><a href="${PAGE}/receipts/${entry.seq}">${entry.seq}</a></th><td><code>${shown.at ?? entry.at}</code></td><td>${shown.kind ?? entry.kind}</td><td><span class="tag">${shown.verdict ?? "ALLOW"}</span></td></tr>`).join("")}</tbody></table>
 <div id="verify" data-entries="${PAGE}/entries.json" data-checkpoint="${PAGE}/checkpoint" data-jwks="${PAGE}/jwks.json" data-iss="${ISSUER}"></div></main></body></html>`;
 
 async function answer(path) {
@@ -55,6 +58,7 @@ after(async () => {
 /** A browser that has never been here. */
 async function newcomer() {
   change = (_, bytes) => bytes;
+  shown = {};
   return open(browser);
 }
 
@@ -117,6 +121,17 @@ for (const [path, where, named] of TAMPERED) {
     const { verdict, text } = await verified(page);
     assert.equal(verdict, "failed", text);
     assert.ok(text.includes("BROKEN") && text.includes(named), text);
+  });
+}
+
+for (const [what, said] of Object.entries({ verdict: "DENY", time: "2026-01-01T00:00:00.000Z", kind: "observation" })) {
+  test(`a page that shows another ${what} than what was signed turns red`, async () => {
+    ledger = await grown(4);
+    const page = await newcomer();
+    shown = { [what === "time" ? "at" : what]: said };
+    const { verdict, text } = await verified(page);
+    assert.equal(verdict, "failed", text);
+    assert.ok(text.includes(`entry 1 with the ${what} ${said}`), text);
   });
 }
 

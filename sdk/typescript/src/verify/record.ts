@@ -7,13 +7,15 @@
  * Not promised: older statements; that others are shown the same; and, in a page, that the server sent this code unchanged.
  */
 import { canonical } from "../format/canonical.js";
+import { isObject, type JsonObject } from "../format/json.js";
 import { Note, type Checkpoint } from "../format/note.js";
 import { same, textOf, toBase64, type Octets } from "../format/octets.js";
 import { leafHash, nodeHash, rootOf, type Node } from "../format/tree.js";
 import { together, type Work } from "../format/work.js";
 import { continuation, placeOf, type Continuation } from "./continuation.js";
 import { readPins, rawKey, type Pins } from "./pins.js";
-import { Refused, checkReceipt, refusalOf, signedCheckpoint } from "./receipt.js";
+import { Refused, checkReceipt, refusalOf, signedCheckpoint, type Verified } from "./receipt.js";
+import type { Entry } from "./statement.js";
 import { checkRow, noTail, rowsIn, type Row, type TailCounts } from "./tail.js";
 import { TileError, Tiles, type Fetch } from "./tiles.js";
 
@@ -48,6 +50,8 @@ export interface Checked {
   from: number;
   tail: TailCounts;
   receipts: number;
+  /** Every statement that was verified, by the number of its entry. */
+  statements: ReadonlyMap<number, { entry: Entry; payload: JsonObject }>;
   /** Entries that the checkpoint of the earlier visit had; null at a first visit. */
   since: { size: number; at: string } | null;
   /** To be kept for the next visit. */
@@ -84,10 +88,12 @@ export async function checkRecord(asked: Asked): Promise<Checked> {
   const from = Math.max(0, head.size - MOST_ENTRIES);
   const rows = await readTail(asked, from, head.size);
   const tail = noTail();
-  let before: Row["entry"] | null = null;
+  const statements = new Map<number, { entry: Entry; payload: JsonObject }>();
+  let before: Entry | null = null;
   for (const row of rows) {
     await place("", () => asked.run(checkRow(row, before, pins, tail)));
     before = row.entry;
+    if (isObject(row.body)) statements.set(row.entry.seq, { entry: row.entry, payload: row.body.payload as JsonObject });
   }
   const leaves = await asked.run(together(rows.map(({ entry }) => leafHash(canonical(entry)))));
   const read = <T>(compute: (node: Node) => Work<T>) =>
@@ -100,10 +106,10 @@ export async function checkRecord(asked: Asked): Promise<Checked> {
     const why = `the record does not continue the one of ${old.size} entries that was here on ${kept.at}`;
     demandHolds(found, why, [kept.note, note]);
   }
-  await checkReceipts(asked, pins, head, note, read);
+  for (const verified of await checkReceipts(asked, pins, head, note, read)) statements.set(verified.entry.seq, verified);
   return {
     checkpoint: { size: head.size, root: toBase64(head.root), note }, keys: pins.keys.length, from, tail,
-    receipts: asked.receipts.length, since: old && kept && { size: old.size, at: kept.at },
+    receipts: asked.receipts.length, statements, since: old && kept && { size: old.size, at: kept.at },
     keep: { note, x, at: asked.now.toISOString() },
   };
 }
@@ -182,11 +188,14 @@ function demandHolds(found: Continuation, why: string, notes: readonly string[])
   if (found === "forked") throw new RecordFails("FORKED", why, notes);
 }
 
-async function checkReceipts({ fetch, run, receipts }: Asked, pins: Pins, head: Checkpoint, note: string, read: Read): Promise<void> {
+async function checkReceipts({ fetch, run, receipts }: Asked, pins: Pins, head: Checkpoint, note: string, read: Read): Promise<Verified[]> {
+  const found: Verified[] = [];
   const passed = new Set<string>();
   for (const seq of receipts) {
     const path = `receipts/${seq}`;
-    const { entry, checkpoint } = await place(path, async () => run(checkReceipt(await fetch(path), pins)));
+    const verified = await place(path, async () => run(checkReceipt(await fetch(path), pins)));
+    const { entry, checkpoint } = verified;
+    found.push(verified);
     if (entry.seq !== seq) throw new RecordFails("BROKEN", `${path}: is of entry ${entry.seq}`);
     const notes = [checkpoint.note, note];
     demandHolds(await read((node) => placeOf(entry, head, node)), `${path}: another entry stands in its place`, notes);
@@ -195,6 +204,7 @@ async function checkReceipts({ fetch, run, receipts }: Asked, pins: Pins, head: 
     demandHolds(await read((node) => continuation(through, head, node)), `${path}: its checkpoint is of another record`, notes);
     passed.add(checkpoint.note);
   }
+  return found;
 }
 
 /** Names the place of whatever is refused there. */
