@@ -857,6 +857,24 @@ function* readPins(text) {
         throw new KeyError("a key stands twice");
     return { issuer: set.iss, origin: set.iss.slice("https://".length), keys };
 }
+/**
+ * The same pins, and keys that a provider gave out itself: a JWKS or one JWK, by whatever names the provider calls them. They are
+ * taken for keys of executions.
+ */
+function* withProviderKeys(pins, text) {
+    const document = parse(text, "foreign");
+    const listed = isObject(document) && Array.isArray(document.keys) ? document.keys : [document];
+    const keys = new Map(pins.keys.map((pin) => [pin.kid, pin]));
+    for (const jwk of listed) {
+        if (!isObject(jwk) || jwk.kty !== "OKP" || jwk.crv !== "Ed25519")
+            continue;
+        if (typeof jwk.x !== "string")
+            throw new KeyError("a provider's key lacks x");
+        const kid = yield* thumbprintOf(jwk.x);
+        keys.set(kid, { kid, purpose: "execution", key: rawKey(jwk.x), from: null, until: null });
+    }
+    return { origin: pins.origin, issuer: pins.issuer, keys: [...keys.values()] };
+}
 function* pin(jwk) {
     if (!isObject(jwk))
         throw new KeyError("a key is no object");
@@ -875,7 +893,7 @@ function* pin(jwk) {
         throw new KeyError(`key \`${kid}\` has another thumbprint than its kid`);
     return { kid, purpose: purpose, key, from: from, until: until };
 }
-return { KeyError, rawKey, thumbprintOf, pinOf, countsAt, readPins };
+return { KeyError, rawKey, thumbprintOf, pinOf, countsAt, readPins, withProviderKeys };
 })();
 
 // sdk/typescript/src/verify/statement.ts

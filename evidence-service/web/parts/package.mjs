@@ -1,8 +1,7 @@
 // verify.html: a package, what its holder pinned and kept, and the answer. Files are told apart by what is in them.
 import { canVerify, later } from "../../../sdk/typescript/dist/format/later.js";
-import { checkPackage } from "../../../sdk/typescript/dist/verify/package.js";
-import { readPins } from "../../../sdk/typescript/dist/verify/pins.js";
-import { unzip } from "../../../sdk/typescript/dist/verify/zip.js";
+import { checkZip } from "../../../sdk/typescript/dist/verify/package.js";
+import { readPins, withProviderKeys } from "../../../sdk/typescript/dist/verify/pins.js";
 import { element, facts, list, notes, plural } from "./elements.mjs";
 
 const LARGEST_SMALL = 16 * 1024 * 1024;
@@ -24,7 +23,8 @@ function kindOf(text) {
   if (/\n\n\u2014 /.test(text) && !text.startsWith("{")) return "checkpoint";
   try {
     const read = JSON.parse(text);
-    if (Array.isArray(read?.keys)) return "keys";
+    if (Array.isArray(read?.keys) && typeof read.iss === "string") return "keys";
+    if (Array.isArray(read?.keys) || typeof read?.kty === "string") return "provider";
     return read?.typ === "receipt/v1" ? "receipt" : "unknown";
   } catch {
     return "unknown";
@@ -32,7 +32,7 @@ function kindOf(text) {
 }
 
 const TAKEN_FOR = {
-  package: "the package", keys: "the keys that you pinned", checkpoint: "a checkpoint that you kept", receipt: "a receipt that you hold",
+  package: "the package", keys: "the keys that you pinned", provider: "keys that a provider gave out itself", checkpoint: "a checkpoint that you kept", receipt: "a receipt that you hold",
   unknown: "nothing that belongs here, and not used",
 };
 
@@ -46,12 +46,13 @@ async function judged() {
   if (keys.length === 0) return usage("Drop the key set that you pinned, jwks.json. Keys inside the package do not count for being in it.");
   if (!(await canVerify())) return usage("This browser has no Ed25519 in WebCrypto, so nothing was checked. Use the program, or a newer browser.");
   try {
-    const files = await unzip(packages[0].file);
+    let pins = await later(readPins(keys[0].text));
+    for (const { text } of of("provider")) pins = await later(withProviderKeys(pins, text));
     const progress = (done, all) => at("verdict").replaceChildren(element("p", {}, `${plural(done, "entry", "entries")} of ${all.toLocaleString("en")} …`));
     const trust = {
-      pins: await later(readPins(keys[0].text)), since: checkpoints[0]?.text ?? null, held: of("receipt").map(({ text }) => text), progress,
+      pins, since: checkpoints[0]?.text ?? null, held: of("receipt").map(({ text }) => text), progress,
     };
-    return answered(await later(checkPackage(files, trust)));
+    return answered(await checkZip(packages[0].file, trust, later));
   } catch (error) {
     return usage(`${error.name}: ${error.message}`);
   }
@@ -66,19 +67,20 @@ function answered(report) {
   const holds = verdict.answer === "UNANCHORED";
   const counted = (pairs) => Object.entries(pairs).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const providers = report.providers.map(({ provider, thumbprint, pinnedBy }) =>
-    [provider, `${thumbprint}, ${pinnedBy === "holder" ? "pinned by you" : "vouched for by the log operator alone"}`]);
+    [`key of ${provider}`, `${thumbprint}, ${pinnedBy === "holder" ? "pinned by you" : "vouched for by the log operator alone"}`]);
+  const found = counted(report.findings).map(([code, count]) => `${code} (${count})`);
   const open = report.openActions.join(", ") + (report.open > report.openActions.length ? " …" : "");
   return {
     tone: holds ? "ok" : "bad", word: verdict.answer,
     shown: [
       element("p", { class: holds ? "ok" : "bad" }, element("b", { class: "word" }, verdict.answer), ` exit code ${exitCode}`),
-      element("p", {}, `${verdict.why}.`), ...notes(verdict.notes),
+      element("p", {}, `${verdict.why[0].toUpperCase()}${verdict.why.slice(1)}.`), ...notes(verdict.notes),
+      ...(found.length > 0 ? [element("p", { class: "bad" }, element("b", {}, "Findings stand in this record: "), found.join(", "), ".")] : []),
       element("h3", {}, "What was read"),
       facts([
         ["record", report.issuer], ["entries", size > first ? `${first} to ${size - 1}` : "none"], ["root", root ?? "none"],
         ["statements verified", report.verified], ["withheld", report.withheld], ["erased", report.erased],
         ...counted(report.calls).map(([row, count]) => [`calls, ${row.replaceAll("_", " ")}`, count]),
-        ...counted(report.findings).map(([code, count]) => [`findings, ${code}`, count]),
         ...(report.open > 0 ? [["calls still open at the edge", `${report.open}: ${open}`]] : []), ...providers,
       ]),
       ...(report.incomplete.length > 0 ? [element("h3", {}, "What is not here"), list(report.incomplete)] : []),

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const PROGRAM = process.env.COUNTERFOIL_PROGRAM ?? fileURLToPath(new URL("../../../target/debug/counterfoil", import.meta.url));
+export const PROGRAM = process.env.COUNTERFOIL_PROGRAM ?? fileURLToPath(new URL("../../../target/debug/counterfoil", import.meta.url));
 export const PROVIDER = [process.execPath, fileURLToPath(new URL("../examples/provider.mjs", import.meta.url))];
 
 const REGISTRY = `v = 1

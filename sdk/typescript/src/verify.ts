@@ -13,10 +13,10 @@ import type { KeySet } from "./format/keys.js";
 import { now } from "./format/now.js";
 import { digest } from "./format/work.js";
 import { checkChain } from "./verify/neighbours.js";
-import { checkPackage, type Report } from "./verify/package.js";
+import { checkZip, type Report } from "./verify/package.js";
+import { withProviderKeys, type Pins } from "./verify/pins.js";
 import { checkReceipt, type Verified } from "./verify/receipt.js";
 import type { Entry } from "./verify/statement.js";
-import { unzip } from "./verify/zip.js";
 
 export { KeySet, KeyError, PublicKey } from "./format/keys.js";
 export { JsonError, parse, type Json, type JsonObject, type Profile } from "./format/json.js";
@@ -26,7 +26,7 @@ export { commitment } from "./format/commitment.js";
 export type { Answer, Report, Verdict } from "./verify/package.js";
 export { Refused, type Verified } from "./verify/receipt.js";
 export type { Entry } from "./verify/statement.js";
-export { ZipError } from "./verify/zip.js";
+export { TooLargeError } from "./verify/zip.js";
 
 export function verifyReceipt(receipt: Uint8Array | string, pinned: KeySet): Verified {
   return now(checkReceipt(receipt, pinned));
@@ -39,8 +39,10 @@ export function verifyChain(receipts: readonly (Uint8Array | string)[], pinned: 
 
 /** What the holder of a package brings. Nothing inside it adds to that. */
 export interface PackageTrust {
-  /** Our keys, and those providers' keys (purpose `execution`) that you got from the providers themselves. */
+  /** Our keys. Keys of providers (purpose `execution`) in it count as pinned by you. */
   pinned: KeySet;
+  /** What providers publish themselves: a JWKS or one JWK each. */
+  providerKeys?: readonly (Uint8Array | string)[];
   /** A checkpoint that you kept, as the signed note: the record must pass through it. */
   since?: string | null;
   /** Receipts that you kept: each must stand in its place. */
@@ -49,10 +51,10 @@ export interface PackageTrust {
   registry?: (document: string, provider: string) => { signs: boolean; within: number } | null;
 }
 
-/** A package as the zip file, in memory. Throws `ZipError` if it is none; everything else is in the report's verdict. */
-export async function verifyPackage(zip: Blob | Uint8Array, { pinned, ...kept }: PackageTrust): Promise<Report> {
-  const files = await unzip(zip instanceof Blob ? zip : new Blob([zip as Uint8Array<ArrayBuffer>]));
-  return now(checkPackage(files, { pins: pinned, ...kept }));
+/** A package as the zip file, in memory. Throws `TooLargeError` above a gigabyte; everything else is in the report's verdict. */
+export async function verifyPackage(zip: Blob | Uint8Array, { pinned, providerKeys = [], ...kept }: PackageTrust): Promise<Report> {
+  const pins = providerKeys.reduce<Pins>((pins, keys) => now(withProviderKeys(pins, keys)), pinned);
+  return checkZip(zip instanceof Blob ? zip : new Blob([zip as Uint8Array<ArrayBuffer>]), { pins, ...kept }, now);
 }
 
 /** The hash that the next entry's `prev` says. */

@@ -1,8 +1,13 @@
 // P1, P2, P4, P10: the page of a running deployment, in a real browser: it verifies itself, a changed byte turns it red, and axe-core
 // finds nothing on it or on the page of one call.
 import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { deploy } from "../../../sdk/typescript/e2e/deployment.mjs";
+import { KeySet, verifyPackage } from "../../../sdk/typescript/dist/verify.js";
+import { PROGRAM, deploy } from "../../../sdk/typescript/e2e/deployment.mjs";
 import { LOOKS, isAccessible, isPrintable, launch, open } from "./browser.mjs";
 
 const SEED = "21".repeat(32);
@@ -129,6 +134,44 @@ test("the page works without scripts, and says what is missing", async () => {
   await page.goto(address);
   assert.match(await page.innerText("#verify"), /Scripts are off/);
   assert.equal(await page.locator("#verify button").count(), 0);
+});
+
+/** Each call, each finding and each key, as the three verifiers name them. */
+function told(report) {
+  const isOurs = !Array.isArray(report.calls);
+  const calls = isOurs ? Object.entries(report.calls).map(([row, count]) => `${row} ${count}`) : report.calls.map(({ account, status, count }) => `${account} ${status} ${count}`);
+  return {
+    answer: isOurs ? report.verdict.answer : report.outcome, first: report.first, size: report.size, root: report.root,
+    bodies: [report.verified, report.withheld, report.erased], calls: calls.sort(), findings: report.findings,
+    providers: report.providers.map(({ provider }) => provider).sort(), unchecked: (report.notChecked ?? report.not_checked).toSorted(),
+  };
+}
+
+test("packages of this deployment are worth the same to the program, to the SDK and to verify.html", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "counterfoil-packages-"));
+  const trust = join(folder, "jwks.json");
+  writeFileSync(trust, await (await fetch(`${address}/jwks.json`)).text());
+  const page = await open(browser);
+  await page.goto(`${world.evidence}/assets/verify.html`);
+  await page.context().setOffline(true);
+  for (const [name, words] of [["whole", []], ["public", ["--public"]], ["later", ["--from", "8"]]]) {
+    const zip = join(folder, `${name}.zip`);
+    const env = { ...process.env, COUNTERFOIL_KEY: world.api_key };
+    execFileSync(PROGRAM, ["package", zip, "--evidence", world.evidence, ...words], { env, stdio: ["ignore", "ignore", "inherit"] });
+
+    const program = spawnSync(PROGRAM, ["verify", zip, "--trust", trust, "--json"], { encoding: "utf8" });
+    const report = await verifyPackage(readFileSync(zip), { pinned: KeySet.parse(readFileSync(trust)) });
+    assert.deepEqual(told(report), told(JSON.parse(program.stdout)), name);
+    assert.deepEqual([report.verdict.answer, report.exitCode], ["UNANCHORED", program.status], report.verdict.why);
+
+    await page.click("#clear");
+    await page.setInputFiles("#files", [zip, trust]);
+    await page.waitForSelector("#verdict[data-answer]");
+    const text = await page.innerText("#verdict");
+    assert.equal(await page.getAttribute("#verdict", "data-answer"), "UNANCHORED", text);
+    assert.ok(text.includes(report.root) && text.includes(`${report.first} to ${report.size - 1}`), text);
+  }
+  rmSync(folder, { recursive: true });
 });
 
 test("verify.html is served whole, and runs", async () => {

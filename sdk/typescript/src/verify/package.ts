@@ -8,6 +8,7 @@
  * Files, steps and cases: docs/formats/package.md, docs/vectors/packages.
  */
 import type { Work } from "../format/work.js";
+import { ZipError, unzip } from "./zip.js";
 import { Base, type Trust } from "./base.js";
 import { Book } from "./book.js";
 import { Chain } from "./chain.js";
@@ -27,6 +28,18 @@ export function* checkPackage(files: Files, trust: Trust): Work<Report> {
   const shown = { report: emptyReport(trust.pins.issuer) };
   const judged = yield* examined(files, trust, shown);
   return { ...shown.report, verdict: judged, exitCode: EXIT_CODES[judged.answer] };
+}
+
+/** As `checkPackage`, of the zip file. Throws `TooLargeError` where it does not fit into memory. */
+export async function checkZip(zip: Blob, trust: Trust, run: <T>(work: Work<T>) => T | Promise<T>): Promise<Report> {
+  let files: Files;
+  try {
+    files = await unzip(zip);
+  } catch (error) {
+    if (!(error instanceof ZipError)) throw error;
+    return { ...emptyReport(trust.pins.issuer), verdict: verdict("BROKEN", `the zip file ${error.message}`), exitCode: EXIT_CODES.BROKEN };
+  }
+  return run(checkPackage(files, trust));
 }
 
 /** `shown.report` is what was found until verification ended. */

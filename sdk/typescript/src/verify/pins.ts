@@ -72,6 +72,23 @@ export function* readPins(text: Uint8Array | string): Work<Pins> {
   return { issuer: set.iss, origin: set.iss.slice("https://".length), keys };
 }
 
+/**
+ * The same pins, and keys that a provider gave out itself: a JWKS or one JWK, by whatever names the provider calls them. They are
+ * taken for keys of executions.
+ */
+export function* withProviderKeys(pins: Pins, text: Uint8Array | string): Work<Pins> {
+  const document = parse(text, "foreign");
+  const listed = isObject(document) && Array.isArray(document.keys) ? document.keys : [document];
+  const keys = new Map(pins.keys.map((pin) => [pin.kid, pin]));
+  for (const jwk of listed) {
+    if (!isObject(jwk) || jwk.kty !== "OKP" || jwk.crv !== "Ed25519") continue;
+    if (typeof jwk.x !== "string") throw new KeyError("a provider's key lacks x");
+    const kid = yield* thumbprintOf(jwk.x);
+    keys.set(kid, { kid, purpose: "execution", key: rawKey(jwk.x), from: null, until: null });
+  }
+  return { origin: pins.origin, issuer: pins.issuer, keys: [...keys.values()] };
+}
+
 function* pin(jwk: Json): Work<Pin> {
   if (!isObject(jwk)) throw new KeyError("a key is no object");
   const { kty, crv, x, kid, purpose, from = null, until = null } = jwk;

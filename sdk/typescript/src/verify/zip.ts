@@ -13,6 +13,11 @@ export class ZipError extends Error {
   override name = "ZipError";
 }
 
+/** It may be right; it does not fit here. */
+export class TooLargeError extends Error {
+  override name = "TooLargeError";
+}
+
 /** Unpacked, all files together. A larger package is for the program, which streams. */
 export const MAX_UNPACKED = 1024 * 1024 * 1024;
 const MAX_FILES = 20_000;
@@ -40,7 +45,7 @@ interface Listed {
 export async function unzip(zip: Blob): Promise<Map<string, Octets>> {
   const listed = await directory(zip);
   const total = listed.reduce((sum, { size }) => sum + size, 0);
-  if (total > MAX_UNPACKED) throw new ZipError(`unpacks to ${total} bytes: use the program counterfoil verify`);
+  if (total > MAX_UNPACKED) throw new TooLargeError(`the package unpacks to ${total} bytes: use the program counterfoil verify`);
   const files = new Map<string, Octets>();
   let from = 0;
   // In the order of their places, so that none lies inside another and nothing lies between them.
