@@ -27,8 +27,8 @@ import { Refused, entryHash, verifyReceipt } from "../dist/verify.js";
 
 const VECTORS = new URL("../../../docs/vectors/", import.meta.url);
 const OURS = readFileSync(new URL("jwks.json", VECTORS));
-// Rules are evaluated by the gateway.
-const ELSEWHERE = ["make", "policy"];
+// Rules are evaluated by the gateway, export streams are followed by the program.
+const ELSEWHERE = ["export", "make", "policy"];
 
 const RUNNERS = {
   "canonical-json": canonicalCase, commitments: commitmentCase, capability: capabilityCase, chain: chainCase, trees: treeCase,
