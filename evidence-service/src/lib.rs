@@ -10,6 +10,7 @@ pub mod cluster;
 pub mod config;
 mod control;
 mod database;
+mod definitions;
 pub mod egress;
 mod executions;
 mod export;

@@ -5,8 +5,8 @@ use crate::config::{Config, DatabaseConfig, PackagesConfig, Rate};
 use crate::database::Sql;
 use crate::setup::{migrate, prepare_database};
 use crate::{
-    accounts, control, database, executions, export, health, keys, ledger, packages, public, reconciliation,
-    retention, settings, setup,
+    accounts, control, database, definitions, executions, export, health, keys, ledger, packages, public,
+    reconciliation, retention, settings, setup,
 };
 
 fn all() -> Vec<&'static [(&'static str, Sql)]> {
@@ -14,6 +14,7 @@ fn all() -> Vec<&'static [(&'static str, Sql)]> {
         accounts::store::ALL,
         control::store::ALL,
         database::store::ALL,
+        definitions::store::ALL,
         export::ALL,
         executions::store::ALL,
         health::ALL,

@@ -4,6 +4,7 @@
 //! may have, because only the second can have been committed.
 
 use counterfoil_core::control::{Snapshot, Unchanged};
+use counterfoil_core::definition::Definitions;
 use counterfoil_core::digest::Digest;
 use counterfoil_core::id::{InstanceId, ProjectId};
 use counterfoil_core::record::{RecordAnswer, RecordRequest};
@@ -105,6 +106,24 @@ impl Evidence {
             .body(body)
             .timeout(RECORD_WITHIN);
         self.ask(request).await
+    }
+
+    /// Tells what tools are listed as.
+    pub async fn define(&self, definitions: &Definitions) -> Result<(), NoAnswer> {
+        let body = serde_json::to_vec(definitions).expect("definitions have string keys only");
+        let request = self
+            .client
+            .post(format!("{}/internal/v1/definitions", self.base))
+            .header(header::CONTENT_TYPE, "application/json")
+            .bearer_auth(self.token.0.as_str())
+            .body(body)
+            .timeout(RECORD_WITHIN);
+        let answer = request.send().await.map_err(|_| NoAnswer::InDoubt("broken off"))?;
+        match answer.status() {
+            StatusCode::NO_CONTENT => Ok(()),
+            status if status.is_client_error() => Err(NoAnswer::Unusable(status.as_u16())),
+            _ => Err(NoAnswer::NotTaken("unavailable")),
+        }
     }
 
     /// What decides now; waits up to `wait` for a version other than `known`.

@@ -2,6 +2,7 @@
 
 use crate::clock::LedgerClock;
 use crate::control::Follower;
+use crate::definitions::Definitions;
 use crate::front::Names;
 use crate::front::rate::Rates;
 use crate::front::session::Sessions;
@@ -31,6 +32,7 @@ pub struct House {
     pub providers: BTreeMap<ProviderId, Arc<Provider>>,
     pub fleet: Fleet,
     pub shelf: Shelf,
+    pub definitions: Definitions,
     pub sessions: Sessions,
     pub in_flight: InFlight,
     pub keys: Arc<Keys>,

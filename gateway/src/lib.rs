@@ -11,6 +11,7 @@ mod clock;
 pub mod config;
 mod control;
 mod decision;
+mod definitions;
 mod envelope;
 mod evidence;
 mod front;

@@ -7,6 +7,7 @@ use crate::chance;
 use crate::clock::LedgerClock;
 use crate::config::{Config, ConfigError, ProjectConfig, ProviderConfig};
 use crate::control::Follower;
+use crate::definitions::Definitions;
 use crate::evidence::{Evidence, ServiceToken, TokenError};
 use crate::front;
 use crate::front::rate::Rates;
@@ -108,6 +109,7 @@ impl Gateway {
             providers: providers(config.providers, credentials.as_ref())?,
             fleet: Fleet::empty(),
             shelf: Shelf::default(),
+            definitions: Definitions::new(evidence),
             sessions,
             in_flight: InFlight::default(),
             keys,

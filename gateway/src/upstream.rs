@@ -13,7 +13,7 @@ mod remote;
 mod waiting;
 mod wire;
 
-pub use catalogue::Catalogue;
+pub use catalogue::{Catalogue, ListedTool};
 pub use connection::{Connection, Outcome};
 pub use remote::{Site, SiteError};
 

@@ -111,6 +111,12 @@ impl Deployment {
         &self.issuer[place..]
     }
 
+    /// What the page says, as JSON.
+    pub fn page_json(&self) -> anyhow::Result<serde_json::Value> {
+        let page = self.fetch(&format!("{}{}.json", self.evidence_url(), self.page()), None)?;
+        Ok(serde_json::from_slice(&page)?)
+    }
+
     pub fn jwks(&self) -> anyhow::Result<Vec<u8>> {
         self.fetch(&format!("{}{}/jwks.json", self.evidence_url(), self.page()), None)
     }

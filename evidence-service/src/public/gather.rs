@@ -16,6 +16,7 @@ use super::totals::{Closed, Totals};
 use super::view::{Terms, by_action};
 use crate::clock;
 use crate::database::{DatabaseError, ProjectTx};
+use crate::definitions::{self, Change};
 use crate::http::ApiError;
 use crate::ledger::store::EntryRow;
 use crate::ledger::{Ledger, Project};
@@ -38,6 +39,7 @@ pub(super) struct Gathered {
     pub(super) audit: Option<AuditRow>,
     pub(super) closed: Closed,
     pub(super) findings: FoundFindings,
+    pub(super) changes: Vec<Change>,
     pub(super) tallies: Vec<TallyRow>,
     pub(super) call_tallies: Vec<CallTallyRow>,
     pub(super) calls: Vec<CallRow>,
@@ -78,6 +80,8 @@ impl FoundFindings {
 pub(super) const MOST_COUNTED: u64 = 1000;
 const FINDINGS: usize = 25;
 const CALLS: usize = 25;
+/// Tools that changed; one is reviewed again or taken off.
+const CHANGES: i64 = 20;
 const ENTRIES: usize = 25;
 /// Of one action: an honest one has two, and some may be forged.
 const ABOUT_EACH: i64 = 6;
@@ -99,6 +103,7 @@ pub(super) async fn gather(
     let (keys, coverage, retention_days) =
         try_join!(store::keys(&tx, KEYS), store::coverage(&tx), store::retention_days(&tx))?;
     let findings = findings(&tx, asked.findings_below).await?;
+    let changes = definitions::changes(&tx, CHANGES).await?;
     let (calls, older_calls) =
         page_part(store::calls(&tx, asked.calls_below, 1 + CALLS as i64).await?, CALLS, |row| row.seq);
     let decisions = store::bodies(&tx, &calls.iter().map(|row| row.seq).collect::<Vec<_>>()).await?;
@@ -116,6 +121,7 @@ pub(super) async fn gather(
         audit,
         closed,
         findings,
+        changes,
         tallies,
         call_tallies,
         calls,

@@ -5,6 +5,7 @@
 
 mod action;
 mod calls;
+mod changes;
 mod coverage;
 mod findings;
 mod record;
@@ -64,6 +65,7 @@ pub(super) fn render(view: &View) -> Markup {
             (state(view))
             (trouble(view))
             (findings::section(&view.project.path, &view.findings))
+            (changes::section(&view.changes))
             (counts(view))
             (answers(view))
             (coverage::section(&view.coverage))

@@ -4,7 +4,8 @@
 //! (provider, tool and rule ids, service and verb), kinds and codes, times, digests, thumbprints, and the notes that
 //! are public by their format. Principals, nouns, arguments, results and amounts are commitments in the statement
 //! already; not even those are shown. What somebody else wrote is shown only as far as it is a word of ours: of a
-//! statement whose signature does not hold, nothing but its outcome.
+//! statement whose signature does not hold, nothing but its outcome. One exception: of a tool that is not listed as it
+//! was pinned, the lines of its definition that differ, as `definitions` read them (no address, nothing hidden).
 
 use counterfoil_core::digest::Digest;
 use counterfoil_core::entry::Kind;

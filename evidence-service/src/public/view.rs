@@ -5,6 +5,7 @@
 
 mod action;
 mod calls;
+mod changes;
 mod counts;
 mod coverage;
 mod findings;
@@ -27,6 +28,7 @@ use crate::ledger::Project;
 
 pub(super) use action::{ActionView, GatheredAction};
 pub(super) use calls::{Call, Calls, Three, by_action};
+pub(super) use changes::ToolChange;
 pub(super) use counts::{Counts, Sum};
 pub(super) use coverage::{CoverageLine, Declared, Terms};
 pub(super) use findings::{Findings, Listed, Standing};
@@ -42,6 +44,8 @@ pub(super) struct View {
     pub(super) at: Timestamp,
     pub(super) trouble: Trouble,
     pub(super) findings: Findings,
+    /// Tools that are not listed as they were pinned.
+    pub(super) changes: Vec<ToolChange>,
     pub(super) counts: Counts,
     pub(super) answers: Answers,
     pub(super) coverage: Vec<CoverageLine>,
@@ -126,7 +130,7 @@ pub(super) struct Verify {
 }
 
 impl View {
-    pub(super) fn of(found: Gathered) -> Self {
+    pub(super) fn of(mut found: Gathered) -> Self {
         let project = Named::of(&found.project);
         let counts = Counts::of(&found);
         let checkpoint = checkpoint_of(&found.head.checkpoint);
@@ -152,6 +156,7 @@ impl View {
             cannot_prove: words::CANNOT_PROVE.to_vec(),
             verify: Verify::of(&project),
             calls: Calls::of(&found),
+            changes: std::mem::take(&mut found.changes).into_iter().map(ToolChange::from).collect(),
             record: Record::of(found, checkpoint),
             counts,
             project,

@@ -21,7 +21,7 @@ use crate::packages::Packages;
 use crate::public::door::admit;
 use crate::public::log::Published;
 use crate::public::totals::Totals;
-use crate::{control, executions, health, ledger, packages, public};
+use crate::{control, definitions, executions, health, ledger, packages, public};
 
 // A page or a receipt is a few rows; what takes longer has met a database that does not answer.
 const PUBLIC_WITHIN: Duration = Duration::from_secs(10);
@@ -125,6 +125,7 @@ pub(super) fn internal(config: &Config, ledger: Arc<Ledger>) -> Router {
     let router = Router::new()
         .route("/internal/v1/record", post(ledger::routes::record))
         .route("/internal/v1/control", get(control::routes::control))
+        .route("/internal/v1/definitions", post(definitions::routes::definitions))
         .route("/internal/v1/projects", get(control::routes::projects))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))

@@ -5,6 +5,7 @@ mod audit;
 mod boot;
 mod concurrency;
 mod crash;
+mod definitions;
 mod deployment;
 mod doubt;
 mod executions;

@@ -86,7 +86,8 @@ impl List {
     ) -> Result<(), Refusal> {
         // Callers are known by what decides, so it is known.
         let control = exchange.caller.project.control.known().ok_or_else(Refusal::internal)?;
-        let shelf = &exchange.house.shelf;
+        let (shelf, project) = (&exchange.house.shelf, exchange.caller.project.id);
+        exchange.house.definitions.met((project, &provider.id), catalogue.tools().iter(), &control);
         let Shown { tools, changed } =
             shelf.shown(&provider.id, catalogue, (&control, exchange.caller.agent));
         let name_of = |tool: &str| exchange.address.name_of(&provider.id, tool);

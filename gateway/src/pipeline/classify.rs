@@ -50,7 +50,7 @@ pub async fn classify(received: Received, house: &House) -> Result<Classified, U
         (Asked::Tool { name, params }, Some(provider)) => {
             let unbindable = params.arguments().err().cloned();
             let arguments = arguments_of(&received);
-            let found = find(name, &provider, &received, house).await;
+            let found = find(name, &provider, (&received, &control), house).await;
             // A tool that is hidden from this agent is to it like one that nobody lists.
             let agent = received.caller.agent;
             let found = found.map(|found| found.filter(|f| !control.hides(&provider.id, &f.tool, agent)));
@@ -99,12 +99,14 @@ struct Found {
 async fn find(
     name: &str,
     provider: &Provider,
-    received: &Received,
+    (received, control): (&Received, &Control),
     house: &House,
 ) -> Result<Option<Found>, Away> {
     let connection = house.fleet.connect(received.caller.holder(), &provider.start).await?;
     let catalogue = connection.catalogue().await?;
-    Ok(catalogue.tool(name).map(|tool| Found {
+    let tool = catalogue.tool(name);
+    house.definitions.met((received.caller.project.id, &provider.id), tool.into_iter(), control);
+    Ok(tool.map(|tool| Found {
         tool: tool.name.clone(),
         listed: tool.listed.clone(),
         connection: connection.clone(),

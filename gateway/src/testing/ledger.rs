@@ -7,6 +7,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use counterfoil_core::checkpoint::Checkpoint;
 use counterfoil_core::control::{Snapshot, Unchanged};
+use counterfoil_core::definition::{Definition, Definitions};
 use counterfoil_core::digest::Digest;
 use counterfoil_core::entry::{Entry, Kind, genesis};
 use counterfoil_core::envelope::{Envelope, Signed};
@@ -58,6 +59,8 @@ pub struct LedgerState {
     pub openings: HashMap<Digest, String>,
     /// What providers stated in their results, and which.
     pub executions: Vec<(ProviderId, String)>,
+    /// What it was told that tools are listed as.
+    pub definitions: Vec<Definition>,
     /// How many items each record request had.
     pub batches: Vec<usize>,
     frontier: Frontier,
@@ -87,6 +90,7 @@ impl Ledger {
                 statements: Vec::new(),
                 openings: HashMap::new(),
                 executions: Vec::new(),
+                definitions: Vec::new(),
                 batches: Vec::new(),
                 frontier: Frontier::empty(),
                 prev,
@@ -97,6 +101,7 @@ impl Ledger {
         let router = Router::new()
             .route("/internal/v1/record", post(record))
             .route("/internal/v1/control", get(control))
+            .route("/internal/v1/definitions", post(definitions))
             .with_state(ledger.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = format!("http://{}", listener.local_addr().expect("an address"));
@@ -189,6 +194,15 @@ async fn record(
         tokio::time::sleep(pause).await;
     }
     Json(RecordAnswer { v: 1, ledger_time: now, answers }).into_response()
+}
+
+async fn definitions(State(ledger): State<Arc<Ledger>>, Json(told): Json<Definitions>) -> StatusCode {
+    let mut state = ledger.lock();
+    if state.behaviour == Behaviour::Unavailable {
+        return StatusCode::SERVICE_UNAVAILABLE;
+    }
+    state.definitions.extend(told.definitions);
+    StatusCode::NO_CONTENT
 }
 
 async fn control(

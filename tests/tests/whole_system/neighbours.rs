@@ -81,6 +81,26 @@ fn a_description_that_changes_between_two_lists_reaches_no_client_and_its_tool_i
         let receipt: Value = serde_json::from_slice(&receipt).expect("JSON");
         assert_eq!(receipt["statement"]["payload"]["reason"], "definition_changed");
     }
+    let change = until_shown(&moods);
+    let words = |sign: &str| {
+        let lines = change["lines"].as_array().expect("lines").iter().filter(|line| line["sign"] == sign);
+        lines.map(|line| line["text"].as_str().expect("text").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(words("-"), ["description = Echoes, as one."], "{change}");
+    assert!(words("+").iter().all(|line| line.starts_with("description = ")) && !words("+").is_empty());
+}
+
+/// What the page says of the one tool that changed; the gateway tells it behind its answer.
+fn until_shown(moods: &Moods) -> Value {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let page: Value = moods.deployment.page_json().expect("a page");
+        if page["changes"].as_array().is_some_and(|changes| !changes.is_empty()) {
+            return page["changes"][0].clone();
+        }
+        assert!(Instant::now() < deadline, "the page shows no change: {page}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 /// What each of the six lists and says, at its own address and at that of all.
