@@ -73,4 +73,6 @@ async fn nothing() -> Response {
 #[cfg(test)]
 mod list_tests;
 #[cfg(test)]
+mod lost_tests;
+#[cfg(test)]
 mod tests;
