@@ -912,6 +912,10 @@ const { digest } = format_work;
 class StatementError extends Error {
     name = "StatementError";
 }
+/** Bodies of these kinds hold nothing personal and can never be erased. */
+const NEVER_ERASED = [
+    "finding", "clearance", "resolution", "epoch", "tombstone", "key", "rules", "registry", "kill", "resume", "incident",
+];
 const SHAPES = RECEIPT;
 /** A wrapped statement of 1.5 MiB and its signature; every kind has its own limit besides. */
 const MAX_BODY = 1.5 * 1024 * 1024 + 4096;
@@ -948,6 +952,9 @@ function* signatureOf(statement, key) {
     const signature = ofBase64url(statement.sig);
     return signature !== null && (yield* signatureHolds(key.bytes, canonical(statement.payload), signature));
 }
+function canBeErased(kind) {
+    return !NEVER_ERASED.includes(kind);
+}
 /** The kind that its entry must have. */
 function entryKindOf({ kind, payload }) {
     const form = String(payload.form ?? "");
@@ -961,7 +968,7 @@ function isSkewed(statement, entry) {
     const behind = Date.parse(entry.at) - Date.parse(String(statement.payload.at));
     return statement.payload.typ === "decision/v1" && !(behind >= -MOST_AHEAD && behind <= MOST_BEHIND);
 }
-return { StatementError, MAX_BODY, statementOf, statementInBody, entryOf, signatureOf, entryKindOf, genesis, isSkewed };
+return { StatementError, MAX_BODY, statementOf, statementInBody, entryOf, signatureOf, canBeErased, entryKindOf, genesis, isSkewed };
 })();
 
 // sdk/typescript/src/verify/receipt.ts
@@ -1194,7 +1201,7 @@ const verify_tail = (() => {
  *
  * Promised: every entry follows the one before; every body that is there was signed by a key of the set, at a time at which it
  * counted, and is the one that its entry names; what a wrapper says of the signature inside of it is so. Not promised: bodies that
- * are withheld or erased; they are counted. Keys that ended before are judged by the times in the key set, not by the record.
+ * are withheld or erased; they are counted, and erased ones have their tombstones. Keys that ended before are judged by the times in the key set, not by the record.
  */
 const { canonical } = format_canonical;
 const { isObject, parse } = format_json;
@@ -1204,7 +1211,7 @@ const { digest } = format_work;
 const { follows } = verify_neighbours;
 const { pinOf } = verify_pins;
 const { Refused, checkStatement, refusalOf } = verify_receipt;
-const { MAX_BODY, entryOf, genesis, statementOf } = verify_statement;
+const { MAX_BODY, canBeErased, entryOf, genesis, statementOf } = verify_statement;
 const { readSubmitted, submittedHolds } = verify_submitted;
 const ROW_MEMBERS = ["entry", "seq", "body", "withheld", "absent"];
 const FORM_KINDS = kindOf("received/v1").entry;
@@ -1228,7 +1235,8 @@ function rowOf(row, path) {
     if (row.seq !== entry.seq || shown.length !== 1 || (row.absent !== undefined && row.absent !== true)) {
         throw new Refused("BROKEN", `entry ${entry.seq}: its line says not one thing`);
     }
-    return { entry, body: row.body, isWithheld: row.withheld !== undefined };
+    const withheld = isObject(row.withheld) ? String(row.withheld.form) : row.withheld === undefined ? null : "";
+    return { entry, body: row.body, withheld };
 }
 /** One entry in its place. Throws `Refused`, naming it. */
 function* checkRow(row, before, pins, counts) {
@@ -1244,10 +1252,10 @@ function* checkRow(row, before, pins, counts) {
         counts.entries += 1;
         if (row.body !== undefined)
             yield* checkBody(row.body, entry, pins, counts);
-        else if (row.isWithheld)
-            counts.withheld += 1;
+        else if (row.withheld !== null)
+            mayBeWithheld(row.withheld, entry, counts);
         else
-            counts.erased += 1;
+            mayBeErased(entry, counts);
         return null;
     }
     catch (error) {
@@ -1256,6 +1264,24 @@ function* checkRow(row, before, pins, counts) {
             throw refusal;
         throw new Refused(refusal.answer, `entry ${entry.seq}: ${refusal.message}`);
     }
+}
+function mayBeWithheld(form, entry, counts) {
+    const isOfOthers = Object.hasOwn(FORM_KINDS, form) && FORM_KINDS[form] === entry.kind;
+    if (!isOfOthers)
+        throw new Refused("BROKEN", `a body of kind ${entry.kind} is withheld`);
+    counts.withheld += 1;
+}
+function mayBeErased(entry, counts) {
+    if (!canBeErased(entry.kind))
+        throw new Refused("BROKEN", `body of kind ${entry.kind} is empty, and that kind cannot be erased`);
+    counts.erased += 1;
+}
+/** The first entry whose body is empty although no tombstone after it is of its day and covers it; null if there is none. */
+function unburied(rows) {
+    const tombstones = rows.flatMap(({ entry, body }) => (entry.kind === "tombstone" && isObject(body) ? [{ at: entry.seq, said: body.payload }] : []));
+    const isCovered = ({ seq, epoch }) => tombstones.some(({ at, said }) => at > seq && Number(said.first) <= seq && seq <= Number(said.last) && said.epoch === epoch);
+    const absent = rows.filter(({ body, withheld }) => body === undefined && withheld === null);
+    return absent.find(({ entry }) => !isCovered(entry))?.entry.seq ?? null;
 }
 function* checkBody(body, entry, pins, counts) {
     const text = canonical(body);
@@ -1299,7 +1325,7 @@ function* checkInside({ payload }, pins, counts) {
     counts.inside += 1;
     return null;
 }
-return { noTail, rowsIn, checkRow };
+return { noTail, rowsIn, checkRow, unburied };
 })();
 
 // sdk/typescript/src/verify/tiles.ts
@@ -1418,7 +1444,7 @@ const { together } = format_work;
 const { continuation, placeOf } = verify_continuation;
 const { readPins, rawKey } = verify_pins;
 const { Refused, checkReceipt, refusalOf, signedCheckpoint } = verify_receipt;
-const { checkRow, noTail, rowsIn } = verify_tail;
+const { checkRow, noTail, rowsIn, unburied } = verify_tail;
 const { TileError, Tiles } = verify_tiles;
 class RecordFails extends Error {
     answer;
@@ -1457,6 +1483,9 @@ async function checkRecord(asked) {
         if (isObject(row.body))
             statements.set(row.entry.seq, { entry: row.entry, payload: row.body.payload });
     }
+    const missing = unburied(rows);
+    if (missing !== null)
+        throw new RecordFails("BROKEN", `entry ${missing}: body is empty and no tombstone covers it`);
     const leaves = await asked.run(together(rows.map(({ entry }) => leafHash(canonical(entry)))));
     const read = (compute) => place("tiles", () => tiles.with((node) => asked.run(compute(overLeaves(leaves, from, node)))));
     const root = await read((node) => rootOf(head.size, node));

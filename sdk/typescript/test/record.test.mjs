@@ -28,6 +28,11 @@ const changing = (ledger, wanted, change) => async (path) => {
   return path.startsWith(wanted) ? Buffer.from(change(bytes, path)) : bytes;
 };
 
+const flip = (at) => (bytes) => {
+  bytes[at] ^= 1;
+  return bytes;
+};
+
 test("an honest record is verified, in counts", async () => {
   const ledger = await grown(9);
   for (const run of [now, later]) {
@@ -43,9 +48,9 @@ test("of a longer record the newest entries are recomputed, and the rest is hash
   assert.deepEqual([checkpoint.size, from, tail.entries], [MOST_ENTRIES + 300, 300, MOST_ENTRIES]);
   await grown(5, ledger);
   assert.equal((await check(ledger.fetch, { kept: keep })).since.size, MOST_ENTRIES + 300);
-  const lying = changing(ledger, "tile/0/000", (bytes) => bytes.fill(7, 64, 65));
+  const lying = changing(ledger, "tile/0/000", flip(64));
   await assert.rejects(check(lying), refused("BROKEN", /do not lead to the root/));
-  const above = changing(ledger, "tile/1/000", (bytes) => bytes.fill(7, 0, 1));
+  const above = changing(ledger, "tile/1/000", flip(0));
   await assert.rejects(check(above), refused("BROKEN", /do not give the root/));
 });
 
@@ -86,6 +91,8 @@ const TAMPERED = {
   "an entry's time": ["entries.json", (text) => text.replace(/("seq":4,.*?)/, "$1").replace(/"at":"(\d{4})-/, '"at":"1970-'), "BROKEN", /^entry 0: /],
   "an entry left out": ["entries.json", (text) => { const read = JSON.parse(text); read.entries.splice(4, 1); return JSON.stringify(read); }, "BROKEN", /^entry 5/],
   "two entries swapped": ["entries.json", (text) => { const read = JSON.parse(text); read.entries.splice(3, 2, read.entries[4], read.entries[3]); return JSON.stringify(read); }, "BROKEN", /^entry 4/],
+  "a body that is said to be erased": ["entries.json", (text) => { const read = JSON.parse(text); delete read.entries[4].body; read.entries[4].absent = true; return JSON.stringify(read); }, "BROKEN", /^entry 4: body is empty and no tombstone/],
+  "a body that is said to be withheld": ["entries.json", (text) => { const read = JSON.parse(text); delete read.entries[4].body; read.entries[4].withheld = { form: "vendor-wire" }; return JSON.stringify(read); }, "BROKEN", /^entry 4: a body of kind decision is withheld/],
   "a list that is cut": ["entries.json", (text) => text.slice(0, -9), "BROKEN", /^entries\.json/],
   "a receipt's statement": ["receipts/3", (text) => text.replace('"verdict":"ALLOW"', '"verdict":"DENY"'), "BROKEN", /^receipts\/3: signature/],
   "a receipt's proof": ["receipts/3", (text) => text.replace(/index 3\\n./, (found) => found.slice(0, -1) + (found.endsWith("A") ? "B" : "A")), "BROKEN", /^receipts\/3: entry is not in the tree/],

@@ -19,14 +19,10 @@ import { KeyError } from "./pins.js";
 import { DEFAULT_SIGN_WITHIN } from "./reconcile.js";
 import { Fault, UNCHECKED, broken, forked, incomplete, unpinned, type Ended, type Report } from "./report.js";
 import {
-  StatementError, entryKindOf, entryOf, genesis, isSkewed, statementInBody, type Entry, type SignedStatement,
+  StatementError, canBeErased, entryKindOf, entryOf, genesis, isSkewed, statementInBody, type Entry, type SignedStatement,
 } from "./statement.js";
 import { fingerprintOf, readSubmitted } from "./submitted.js";
 
-/** Bodies of these kinds hold nothing personal and can never be erased. */
-const NEVER_ERASED = [
-  "finding", "clearance", "resolution", "epoch", "tombstone", "key", "rules", "registry", "kill", "resume", "incident",
-];
 const FORM_KINDS = kindOf("received/v1")!.entry;
 
 export class Chain {
@@ -141,7 +137,7 @@ export class Chain {
   }
 
   private absent(entry: Entry, report: Report): void {
-    if (NEVER_ERASED.includes(entry.kind)) throw new Fault(`body of kind ${entry.kind} is empty, and that kind cannot be erased`);
+    if (!canBeErased(entry.kind)) throw new Fault(`body of kind ${entry.kind} is empty, and that kind cannot be erased`);
     this.book.hide(entry);
     if (this.graves.covers(entry)) report.erased += 1;
     else report.incomplete.push(`entry ${entry.seq}: body is empty and no tombstone covers it`);

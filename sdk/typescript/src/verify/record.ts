@@ -16,7 +16,7 @@ import { continuation, placeOf, type Continuation } from "./continuation.js";
 import { readPins, rawKey, type Pins } from "./pins.js";
 import { Refused, checkReceipt, refusalOf, signedCheckpoint, type Verified } from "./receipt.js";
 import type { Entry } from "./statement.js";
-import { checkRow, noTail, rowsIn, type Row, type TailCounts } from "./tail.js";
+import { checkRow, noTail, rowsIn, unburied, type Row, type TailCounts } from "./tail.js";
 import { TileError, Tiles, type Fetch } from "./tiles.js";
 
 /** What is kept from one visit to the next. */
@@ -95,6 +95,8 @@ export async function checkRecord(asked: Asked): Promise<Checked> {
     before = row.entry;
     if (isObject(row.body)) statements.set(row.entry.seq, { entry: row.entry, payload: row.body.payload as JsonObject });
   }
+  const missing = unburied(rows);
+  if (missing !== null) throw new RecordFails("BROKEN", `entry ${missing}: body is empty and no tombstone covers it`);
   const leaves = await asked.run(together(rows.map(({ entry }) => leafHash(canonical(entry)))));
   const read = <T>(compute: (node: Node) => Work<T>) =>
     place("tiles", () => tiles.with((node) => asked.run(compute(overLeaves(leaves, from, node)))));

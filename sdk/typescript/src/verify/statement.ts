@@ -34,6 +34,10 @@ export class StatementError extends Error {
   override name = "StatementError";
 }
 
+/** Bodies of these kinds hold nothing personal and can never be erased. */
+const NEVER_ERASED = [
+  "finding", "clearance", "resolution", "epoch", "tombstone", "key", "rules", "registry", "kill", "resume", "incident",
+];
 const SHAPES = RECEIPT as { statement: Shape; entry: Shape };
 /** A wrapped statement of 1.5 MiB and its signature; every kind has its own limit besides. */
 export const MAX_BODY = 1.5 * 1024 * 1024 + 4096;
@@ -70,6 +74,10 @@ export function entryOf(value: Json, path: string): Entry {
 export function* signatureOf(statement: SignedStatement, key: RawKey): Work<boolean> {
   const signature = ofBase64url(statement.sig);
   return signature !== null && (yield* signatureHolds(key.bytes, canonical(statement.payload), signature));
+}
+
+export function canBeErased(kind: string): boolean {
+  return !NEVER_ERASED.includes(kind);
 }
 
 /** The kind that its entry must have. */

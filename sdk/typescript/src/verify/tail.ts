@@ -6,7 +6,7 @@
  *
  * Promised: every entry follows the one before; every body that is there was signed by a key of the set, at a time at which it
  * counted, and is the one that its entry names; what a wrapper says of the signature inside of it is so. Not promised: bodies that
- * are withheld or erased; they are counted. Keys that ended before are judged by the times in the key set, not by the record.
+ * are withheld or erased; they are counted, and erased ones have their tombstones. Keys that ended before are judged by the times in the key set, not by the record.
  */
 import { canonical } from "../format/canonical.js";
 import { isObject, parse, type Json, type JsonObject } from "../format/json.js";
@@ -16,7 +16,7 @@ import { digest, type Work } from "../format/work.js";
 import { follows } from "./neighbours.js";
 import { pinOf, type Pins } from "./pins.js";
 import { Refused, checkStatement, refusalOf } from "./receipt.js";
-import { MAX_BODY, entryOf, genesis, statementOf, type Entry, type SignedStatement } from "./statement.js";
+import { MAX_BODY, canBeErased, entryOf, genesis, statementOf, type Entry, type SignedStatement } from "./statement.js";
 import { readSubmitted, submittedHolds } from "./submitted.js";
 
 export interface TailCounts {
@@ -33,7 +33,8 @@ export interface TailCounts {
 export interface Row {
   entry: Entry;
   body: Json | undefined;
-  isWithheld: boolean;
+  /** The form of a wrapped body that is not shown. */
+  withheld: string | null;
 }
 
 const ROW_MEMBERS = ["entry", "seq", "body", "withheld", "absent"];
@@ -60,7 +61,8 @@ function rowOf(row: Json, path: string): Row {
   if (row.seq !== entry.seq || shown.length !== 1 || (row.absent !== undefined && row.absent !== true)) {
     throw new Refused("BROKEN", `entry ${entry.seq}: its line says not one thing`);
   }
-  return { entry, body: row.body, isWithheld: row.withheld !== undefined };
+  const withheld = isObject(row.withheld) ? String(row.withheld.form) : row.withheld === undefined ? null : "";
+  return { entry, body: row.body, withheld };
 }
 
 /** One entry in its place. Throws `Refused`, naming it. */
@@ -73,14 +75,34 @@ export function* checkRow(row: Row, before: Entry | null, pins: Pins, counts: Ta
     parse(canonical(entry), "strict");
     counts.entries += 1;
     if (row.body !== undefined) yield* checkBody(row.body, entry, pins, counts);
-    else if (row.isWithheld) counts.withheld += 1;
-    else counts.erased += 1;
+    else if (row.withheld !== null) mayBeWithheld(row.withheld, entry, counts);
+    else mayBeErased(entry, counts);
     return null;
   } catch (error) {
     const refusal = refusalOf(error);
     if (!(refusal instanceof Refused) || refusal.message.startsWith(`entry ${entry.seq}`)) throw refusal;
     throw new Refused(refusal.answer, `entry ${entry.seq}: ${refusal.message}`);
   }
+}
+
+function mayBeWithheld(form: string, entry: Entry, counts: TailCounts): void {
+  const isOfOthers = Object.hasOwn(FORM_KINDS, form) && FORM_KINDS[form] === entry.kind;
+  if (!isOfOthers) throw new Refused("BROKEN", `a body of kind ${entry.kind} is withheld`);
+  counts.withheld += 1;
+}
+
+function mayBeErased(entry: Entry, counts: TailCounts): void {
+  if (!canBeErased(entry.kind)) throw new Refused("BROKEN", `body of kind ${entry.kind} is empty, and that kind cannot be erased`);
+  counts.erased += 1;
+}
+
+/** The first entry whose body is empty although no tombstone after it is of its day and covers it; null if there is none. */
+export function unburied(rows: readonly Row[]): number | null {
+  const tombstones = rows.flatMap(({ entry, body }) => (entry.kind === "tombstone" && isObject(body) ? [{ at: entry.seq, said: body.payload as JsonObject }] : []));
+  const isCovered = ({ seq, epoch }: Entry) =>
+    tombstones.some(({ at, said }) => at > seq && Number(said.first) <= seq && seq <= Number(said.last) && said.epoch === epoch);
+  const absent = rows.filter(({ body, withheld }) => body === undefined && withheld === null);
+  return absent.find(({ entry }) => !isCovered(entry))?.entry.seq ?? null;
 }
 
 function* checkBody(body: Json, entry: Entry, pins: Pins, counts: TailCounts): Work<null> {
