@@ -3,8 +3,10 @@
 mod demo;
 mod demo_provider;
 mod dev;
+mod epochs;
 mod export;
 mod follow;
+mod forget;
 mod fsck;
 mod headers;
 mod health;
@@ -66,6 +68,11 @@ enum Command {
     /// Draft a registry from a server's own list, or compare one with it
     #[command(subcommand)]
     Registry(registry::Command),
+    /// List, archive, erase whole days of the record, and check an archive
+    #[command(subcommand)]
+    Epochs(epochs::Command),
+    /// Forget one person: empty what was said about their actions
+    Forget(forget::Arguments),
     /// Show or change how long bodies are kept
     Retention(retention::Arguments),
     /// Recompute every ledger of a database from its signed bodies; changes nothing
@@ -98,6 +105,8 @@ impl Program {
             Command::Headers(command) => done(headers::run(command)),
             Command::Policy(command) => policy::run(command).await,
             Command::Registry(command) => registry::run(command).await,
+            Command::Epochs(command) => epochs::run(command).await,
+            Command::Forget(arguments) => done(forget::run(arguments).await),
             Command::Retention(arguments) => done(retention::run(arguments).await),
             Command::Fsck(arguments) => fsck::run(arguments).await,
             Command::Export(command) => export::run(command).await,

@@ -1,5 +1,6 @@
 //! The `counterfoil` program.
 
+mod archive;
 mod bridge;
 mod chance;
 mod clock;

@@ -144,6 +144,9 @@ labels! {
     ProviderId, "a provider id like `notes` (a-z, 0-9, -, at most 16)", is_provider_id;
     /// A tool as its provider lists it. Public.
     ToolName, "a tool name of 1 to 128 printable characters that does not look like an address", is_printable;
+    /// Whom an agent acts for, under a name that says nothing. Never public; refused, not scrubbed, where it could be an
+    /// address. Whoever refuses one does not repeat it.
+    Principal, "an opaque name of 1 to 128 printable ASCII characters without `@`", is_opaque;
     /// A rule's `@id`. Public.
     RuleId, "a rule id of 1 to 64 characters A-Z a-z 0-9 _ . -", is_rule_id;
 }
@@ -157,6 +160,10 @@ fn is_provider_id(text: &str) -> bool {
 fn is_printable(text: &str) -> bool {
     (1..=128).contains(&text.chars().count())
         && !text.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'))
+}
+
+fn is_opaque(text: &str) -> bool {
+    (1..=128).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic() && b != b'@')
 }
 
 fn is_rule_id(text: &str) -> bool {

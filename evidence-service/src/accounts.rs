@@ -8,7 +8,7 @@ pub(crate) mod secret;
 pub(crate) mod store;
 
 use counterfoil_core::digest::Digest;
-use counterfoil_core::id::{KeyId, ProjectId, looks_like_an_address};
+use counterfoil_core::id::{KeyId, Principal, ProjectId};
 use counterfoil_core::key::Thumbprint;
 use subtle::ConstantTimeEq as _;
 
@@ -58,10 +58,7 @@ pub(crate) async fn api_key(
 
 /// Opaque, public nowhere, and still no address.
 pub(crate) fn opaque(principal: &str) -> bool {
-    (1..=128).contains(&principal.len())
-        && principal.bytes().all(|b| b.is_ascii_graphic())
-        && !principal.contains('@')
-        && !looks_like_an_address(principal)
+    principal.parse::<Principal>().is_ok()
 }
 
 fn equal(one: &Digest, other: &Digest) -> bool {

@@ -15,6 +15,7 @@ mod whole_system {
     mod outages;
     mod packages;
     mod pauses;
+    mod retention;
     mod tampering;
     mod tenancy;
     mod world;

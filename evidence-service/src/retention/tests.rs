@@ -2,12 +2,13 @@
 
 mod past;
 
+use counterfoil_core::digest::Digest;
 use counterfoil_core::receipt::Trust;
 use counterfoil_core::statement::{Removal, RetentionDays, Statement};
 use counterfoil_core::time::Timestamp;
 
 use super::days::Day;
-use super::{Forget, Swept};
+use super::{Archived, Forget, Swept};
 use crate::clock;
 use crate::ledger::AppendError;
 use past::Past;
@@ -134,6 +135,12 @@ async fn a_whole_epoch_is_erased_and_is_visibly_absent() {
     past.calls(3, ago(45)).await;
     past.calls(2, ago(40)).await;
     let day = Day::of(ago(45));
+    let rows = past.ledger.epochs(past.project).await.unwrap();
+    let row = rows.iter().find(|row| row.day == day).unwrap();
+    let archived = past.ledger.archived(past.project, row.first, row.last).await.unwrap();
+    let whole = |one: &&Archived| one.body.as_deref().map(Digest::of) == Some(one.entry.body);
+    assert_eq!(archived.iter().filter(whole).count(), 7, "the epoch entry and six statements");
+    assert_eq!(archived.iter().map(|one| one.openings.len()).sum::<usize>(), 3);
 
     let erased = past.ledger.erase_epoch(past.project, day, Removal::Archive, "operator").await.unwrap();
 
