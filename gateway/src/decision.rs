@@ -16,7 +16,7 @@ use counterfoil_core::json::canonical;
 use counterfoil_core::key::{self, SigningKey};
 use counterfoil_core::statement::{Class, Decision, DecisionType, Effect, Mode, Reason, Shape, Verdict};
 use counterfoil_core::time::Timestamp;
-use counterfoil_policy::{self as policy, BaseVerdict, Facts, Judgement};
+use counterfoil_policy::{self as policy, BaseVerdict, Facts, Judgement, Store};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ pub fn decide(call: &Classified, now: Timestamp, key: &SigningKey<key::Decision>
         signed,
         provider_seed: commitments.seed.provider(),
         salts: commitments.salts,
-        opening: Some(Opening {
+        opening: keeps_openings(call).then(|| Opening {
             seed: commitments.seed,
             values: commitments.values,
             facts: facts.document(),
@@ -165,6 +165,16 @@ fn wants_slip(call: &Classified, judgement: &Judgement) -> bool {
     };
     judgement.verdict == Verdict::Allow
         && call.received.provider.as_ref().is_some_and(|p| asks(p.id.as_str()))
+}
+
+/// Whether what opens the commitments is kept for the vendor, or forgotten at once.
+fn keeps_openings(call: &Classified) -> bool {
+    let provider = call.received.provider.as_ref().map(|provider| provider.id.as_str());
+    let tool = call.tool().map(|tool| tool.as_str());
+    match call.control.bundle.registry().store(provider, tool) {
+        Store::Sealed => true,
+        Store::Shape => false,
+    }
 }
 
 /// Collects what is committed to while the statement is built.

@@ -30,5 +30,5 @@ pub use facts::{Asked, BaseVerdict, BaseVerdictError, Facts, FactsError, Refusal
 pub use lint::{Fault, LintError};
 pub use listed::{Listed, pin_of};
 pub use noun::{NounKind, NounValue};
-pub use registry::{Provider, Registry, Tool, with_pins};
+pub use registry::{Provider, Registry, Store, Tool, with_pins};
 pub use rules::{Effect, Rule, RuleFault};

@@ -19,6 +19,7 @@ mod pins;
 mod read;
 
 pub(crate) use file::FieldKind;
+pub use file::Store;
 pub use pins::with_pins;
 
 use crate::lint::LintError;
@@ -36,6 +37,7 @@ pub const MAX_DOCUMENT: usize = 256 * 1024;
 
 #[derive(Clone, Debug)]
 pub struct Registry {
+    store: Store,
     providers: BTreeMap<String, Provider>,
 }
 
@@ -48,6 +50,7 @@ pub struct Provider {
     receipt: bool,
     signs: bool,
     sign_within: Duration,
+    store: Store,
     tools: BTreeMap<String, Tool>,
 }
 
@@ -59,6 +62,7 @@ pub struct Tool {
     verb: Verb,
     nouns: Vec<NounSource>,
     pin: Option<Digest>,
+    store: Store,
     shown_to: Option<BTreeSet<AgentId>>,
     dimensions: Dimensions,
     redact: Vec<String>,
@@ -94,6 +98,18 @@ impl Registry {
 
     pub fn providers(&self) -> impl Iterator<Item = &Provider> {
         self.providers.values()
+    }
+
+    /// What is kept of a call's contents: as the tool says, else its provider, else the whole registry; sealed where
+    /// nothing is said.
+    pub fn store(&self, provider: Option<&str>, tool: Option<&str>) -> Store {
+        let provider = provider.and_then(|id| self.provider(id));
+        let tool = provider.zip(tool).and_then(|(provider, name)| provider.tool(name));
+        match (tool, provider) {
+            (Some(tool), _) => tool.store,
+            (None, Some(provider)) => provider.store,
+            (None, None) => self.store,
+        }
     }
 
     pub(crate) fn tool(&self, provider: &str, tool: &str) -> Option<&Tool> {

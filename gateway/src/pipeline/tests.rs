@@ -313,6 +313,37 @@ async fn openings_reach_the_vendor_sealed_and_open_the_decision() {
     assert!(!public.contains("/notes/a.txt") && !public.contains("u-88"));
 }
 
+// T4
+#[tokio::test]
+async fn what_the_registry_keeps_as_a_shape_is_sealed_to_nobody() {
+    let mut world = World::new().await;
+    let host = world.host.initialize().await;
+    world.publish(|documents| {
+        let shape = "[provider.notes.tool.note_read]\nstore = \"shape\"";
+        documents.registry = documents.registry.replace("[provider.notes.tool.note_read]", shape);
+    });
+    let failed =
+        |reply: crate::testing::Reply| reply.error()["data"]["dev.counterfoil/receipt"]["digest"].clone();
+    let before = failed(host.call("fail", NOTE).await);
+    let followed = |world: &World| {
+        let policies: std::collections::HashSet<String> =
+            world.decisions().iter().map(|decision| decision["policy"].to_string()).collect();
+        policies.len() > 1
+    };
+    let mut shaped = host.call("note_read", NOTE).await.receipt()["digest"].clone();
+    while !followed(&world) {
+        shaped = host.call("note_read", NOTE).await.receipt()["digest"].clone();
+    }
+    let after = failed(host.call("fail", NOTE).await);
+    world.stop().await;
+
+    let state = world.ledger.lock();
+    let kept: Vec<Value> = state.openings.keys().map(|decision| json!(decision)).collect();
+
+    assert!(kept.contains(&before) && kept.contains(&after));
+    assert!(!kept.contains(&shaped), "nothing opens it, not even the vendor");
+}
+
 #[tokio::test]
 async fn how_a_call_ended_is_observed_whatever_it_was() {
     let world = World::new().await;

@@ -15,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct RegistryText {
     pub v: u32,
     #[serde(default)]
+    pub store: Store,
+    #[serde(default)]
     pub provider: BTreeMap<ProviderId, ProviderText>,
 }
 
@@ -22,6 +24,8 @@ pub(super) struct RegistryText {
 #[serde(deny_unknown_fields)]
 pub(super) struct ProviderText {
     pub resource: Option<String>,
+    /// Of its tools that say nothing else.
+    pub store: Option<Store>,
     #[serde(default)]
     pub capability: bool,
     #[serde(default)]
@@ -41,6 +45,7 @@ pub(super) struct ToolText {
     pub verb: Verb,
     pub nouns: Vec<NounText>,
     pub pin: Option<Digest>,
+    pub store: Option<Store>,
     pub operation: Option<Operation>,
     pub data_class: Option<DataClass>,
     pub destination: Option<Destination>,
@@ -69,6 +74,17 @@ pub(super) struct NounText {
 pub(super) struct FieldText {
     pub at: String,
     pub r#type: FieldKind,
+}
+
+/// What is kept of a call's contents beside its shape.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub enum Store {
+    /// What opens its commitments, sealed to the project's disclosure key.
+    #[default]
+    Sealed,
+    /// Nothing: nobody can open them, not even the vendor.
+    Shape,
 }
 
 /// The type that a rule sees.

@@ -1,6 +1,6 @@
 //! From the words of the file to a registry. Every defect that is left is reported, with the path of its place.
 
-use super::file::{FieldKind, FieldText, NounText, ProviderText, RegistryText, ToolText};
+use super::file::{FieldKind, FieldText, NounText, ProviderText, RegistryText, Store, ToolText};
 use super::{Dimensions, Field, Provider, Registry, Tool};
 use crate::label;
 use crate::lint::LintError;
@@ -32,16 +32,17 @@ pub(super) fn registry(text: RegistryText) -> Result<Registry, Vec<LintError>> {
 
     let mut providers = BTreeMap::new();
     for (id, provider_text) in text.provider {
-        let provider = provider(&id, provider_text, &mut defects);
+        let provider = provider(&id, provider_text, text.store, &mut defects);
         providers.insert(id.to_string(), provider);
     }
     one_resource_each(&providers, &mut defects);
     fields_agree(&providers, &mut defects);
 
-    if defects.0.is_empty() { Ok(Registry { providers }) } else { Err(defects.0) }
+    if defects.0.is_empty() { Ok(Registry { store: text.store, providers }) } else { Err(defects.0) }
 }
 
-fn provider(id: &ProviderId, text: ProviderText, defects: &mut Defects) -> Provider {
+fn provider(id: &ProviderId, text: ProviderText, store: Store, defects: &mut Defects) -> Provider {
+    let store = text.store.unwrap_or(store);
     let place = format!("provider.{id}");
     if let Some(resource) = &text.resource
         && !label::is_resource(resource)
@@ -66,7 +67,7 @@ fn provider(id: &ProviderId, text: ProviderText, defects: &mut Defects) -> Provi
         .into_iter()
         .map(|(name, tool_text)| {
             let place = format!("{place}.tool.{name}");
-            (name.to_string(), tool(&place, name, tool_text, defects))
+            (name.to_string(), tool(&place, name, tool_text, store, defects))
         })
         .collect();
     Provider {
@@ -76,11 +77,12 @@ fn provider(id: &ProviderId, text: ProviderText, defects: &mut Defects) -> Provi
         receipt: text.receipt,
         signs: text.signs,
         sign_within,
+        store,
         tools,
     }
 }
 
-fn tool(place: &str, name: ToolName, text: ToolText, defects: &mut Defects) -> Tool {
+fn tool(place: &str, name: ToolName, text: ToolText, store: Store, defects: &mut Defects) -> Tool {
     Tool {
         name,
         nouns: nouns(&format!("{place}.nouns"), text.nouns, defects),
@@ -88,6 +90,7 @@ fn tool(place: &str, name: ToolName, text: ToolText, defects: &mut Defects) -> T
         service: text.service,
         verb: text.verb,
         pin: text.pin,
+        store: text.store.unwrap_or(store),
         shown_to: text.shown_to,
         dimensions: Dimensions {
             operation: text.operation,

@@ -186,3 +186,40 @@ fn pins_are_written_without_touching_the_rest() {
     assert_eq!(tool.pin(), Some(pin));
     assert!(registry.tool("notes", "unnamed").is_none());
 }
+
+/// T4: the nearest word counts, and nothing said means sealed.
+#[test]
+fn what_is_kept_is_said_by_the_tool_else_its_provider_else_the_registry() {
+    let tool = |name: &str, store: &str| {
+        let nouns = "nouns = [{ type = \"tool\" }]";
+        format!("[provider.p.tool.{name}]\nservice = \"s\"\nverb = \"read\"\n{nouns}\n{store}\n")
+    };
+    let registry = |top: &str, provider: &str| {
+        let own =
+            tool("own", "store = \"sealed\"") + &tool("shaped", "store = \"shape\"") + &tool("quiet", "");
+        Registry::parse(&format!("v = 1\n{top}\n[provider.p]\n{provider}\n{own}")).expect("good registry")
+    };
+    let kept = |registry: &Registry| {
+        [
+            (Some("p"), Some("own")),
+            (Some("p"), Some("shaped")),
+            (Some("p"), Some("quiet")),
+            (Some("p"), None),
+            (None, None),
+        ]
+        .map(|(provider, tool)| registry.store(provider, tool))
+    };
+    use Store::{Sealed, Shape};
+
+    assert_eq!(kept(&registry("", "")), [Sealed, Shape, Sealed, Sealed, Sealed]);
+    assert_eq!(kept(&registry("store = \"shape\"", "")), [Sealed, Shape, Shape, Shape, Shape]);
+    assert_eq!(
+        kept(&registry("store = \"shape\"", "store = \"sealed\"")),
+        [Sealed, Shape, Sealed, Sealed, Shape]
+    );
+    assert_eq!(registry("", "").store(Some("p"), Some("unlisted")), Sealed);
+    assert_eq!(registry("", "store = \"shape\"").store(Some("p"), Some("unlisted")), Shape);
+    assert_eq!(registry("store = \"shape\"", "").store(Some("nobody"), Some("own")), Shape);
+    let (place, _) = defect("v = 1\nstore = \"clear\"\n");
+    assert!(place.starts_with("registry: line 2"), "{place}");
+}
