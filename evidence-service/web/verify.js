@@ -154,12 +154,13 @@ function parse(text, profile, limit) {
         throw new JsonError("$", `larger than ${most} bytes`);
     return new Reader(typeof text === "string" ? text : utf8(text), profile).document();
 }
-/** The members of an object, each as the text that stands there: for what is hashed before it is read. */
-function memberTexts(text) {
-    const reader = new Reader(text, "foreign");
-    if (!isObject(reader.document()))
+/** An object, and each of its members as the text that stands there: for what is hashed before it is believed. */
+function parseWithTexts(text, profile) {
+    const reader = new Reader(text, profile);
+    const read = reader.document();
+    if (!isObject(read))
         throw new JsonError("$", "not an object");
-    return reader.texts;
+    return { read, texts: reader.texts };
 }
 function isObject(value) {
     return value !== null && typeof value === "object" && !Array.isArray(value);
@@ -183,6 +184,7 @@ class Reader {
     /** The members of the outermost object, as they stand in the text. */
     texts = new Map();
     at = 0;
+    /** Names and places; they become a path only where something is refused. */
     path = [];
     constructor(text, profile) {
         this.text = text;
@@ -197,7 +199,8 @@ class Reader {
         return value;
     }
     refusal(reason) {
-        return new JsonError(`$${this.path.join("")}`, reason);
+        const path = this.path.map((place) => (typeof place === "number" ? `[${place}]` : step(place)));
+        return new JsonError(`$${path.join("")}`, reason);
     }
     space() {
         while (" \t\n\r".includes(this.text[this.at] ?? "x"))
@@ -241,7 +244,7 @@ class Reader {
         if (this.text[this.at] !== '"')
             throw this.refusal("not JSON (expected a name)");
         const name = this.string();
-        this.path.push(step(name));
+        this.path.push(name);
         if (this.profile !== "foreign" && /[^\0-\x7f]/.test(name))
             throw this.refusal("name is not ASCII");
         if (Object.hasOwn(members, name))
@@ -264,7 +267,7 @@ class Reader {
             return items;
         do {
             this.space();
-            this.path.push(`[${items.length}]`);
+            this.path.push(items.length);
             items.push(this.value(depth));
             this.path.pop();
             this.space();
@@ -333,7 +336,7 @@ class Reader {
         return value;
     }
 }
-return { MAX_DEPTH, MAX_STRICT_BYTES, MAX_BOUND_BYTES, JsonError, parse, memberTexts, isObject, step };
+return { MAX_DEPTH, MAX_STRICT_BYTES, MAX_BOUND_BYTES, JsonError, parse, parseWithTexts, isObject, step };
 })();
 
 // sdk/typescript/src/format/canonical.ts
@@ -930,9 +933,10 @@ function statementOf(envelope, path) {
     if (!kind)
         throw new StatementError("statement of no kind that we know");
     demand(payload, kind.members, `${path}.payload`);
-    if (byteLength(canonical(payload)) > kind.bytes)
+    const signed = canonical(payload);
+    if (byteLength(signed) > kind.bytes)
         throw new StatementError("statement is too large");
-    return { payload, kind, kid: signature.kid, sig: signature.sig };
+    return { payload, kind, signed, kid: signature.kid, sig: signature.sig };
 }
 /** A body as it is stored: canonical, and of a kind that we know. */
 function statementInBody(body) {
@@ -950,7 +954,7 @@ function entryOf(value, path) {
 }
 function* signatureOf(statement, key) {
     const signature = ofBase64url(statement.sig);
-    return signature !== null && (yield* signatureHolds(key.bytes, canonical(statement.payload), signature));
+    return signature !== null && (yield* signatureHolds(key.bytes, statement.signed, signature));
 }
 function canBeErased(kind) {
     return !NEVER_ERASED.includes(kind);

@@ -38,11 +38,12 @@ export function parse(text: Uint8Array | string, profile: Profile, limit?: numbe
   return new Reader(typeof text === "string" ? text : utf8(text), profile).document();
 }
 
-/** The members of an object, each as the text that stands there: for what is hashed before it is read. */
-export function memberTexts(text: string): Map<string, string> {
-  const reader = new Reader(text, "foreign");
-  if (!isObject(reader.document())) throw new JsonError("$", "not an object");
-  return reader.texts;
+/** An object, and each of its members as the text that stands there: for what is hashed before it is believed. */
+export function parseWithTexts(text: string, profile: Profile): { read: JsonObject; texts: ReadonlyMap<string, string> } {
+  const reader = new Reader(text, profile);
+  const read = reader.document();
+  if (!isObject(read)) throw new JsonError("$", "not an object");
+  return { read, texts: reader.texts };
 }
 
 export function isObject(value: unknown): value is JsonObject {
@@ -68,7 +69,8 @@ class Reader {
   /** The members of the outermost object, as they stand in the text. */
   readonly texts = new Map<string, string>();
   private at = 0;
-  private readonly path: string[] = [];
+  /** Names and places; they become a path only where something is refused. */
+  private readonly path: (string | number)[] = [];
 
   constructor(
     private readonly text: string,
@@ -84,7 +86,8 @@ class Reader {
   }
 
   private refusal(reason: string): JsonError {
-    return new JsonError(`$${this.path.join("")}`, reason);
+    const path = this.path.map((place) => (typeof place === "number" ? `[${place}]` : step(place)));
+    return new JsonError(`$${path.join("")}`, reason);
   }
 
   private space(): void {
@@ -125,7 +128,7 @@ class Reader {
   private member(members: JsonObject, depth: number): void {
     if (this.text[this.at] !== '"') throw this.refusal("not JSON (expected a name)");
     const name = this.string();
-    this.path.push(step(name));
+    this.path.push(name);
     if (this.profile !== "foreign" && /[^\0-\x7f]/.test(name)) throw this.refusal("name is not ASCII");
     if (Object.hasOwn(members, name)) throw this.refusal("duplicate name");
     this.space();
@@ -144,7 +147,7 @@ class Reader {
     if (this.take("]")) return items;
     do {
       this.space();
-      this.path.push(`[${items.length}]`);
+      this.path.push(items.length);
       items.push(this.value(depth));
       this.path.pop();
       this.space();

@@ -3,7 +3,7 @@
  *
  * Format: docs/formats/package.md.
  */
-import { isObject, memberTexts, parse, type Json, type JsonObject } from "../format/json.js";
+import { parse, parseWithTexts, type Json, type JsonObject } from "../format/json.js";
 import { textOf } from "../format/octets.js";
 import { demand, kindOf, type Shape } from "../format/shapes.js";
 import { digest, type Work } from "../format/work.js";
@@ -103,12 +103,10 @@ export function* linesIn(bytes: Uint8Array): Generator<{ seq: number; shown: Sho
 }
 
 function lineOf(text: string): { seq: number; shown: Shown } {
-  let texts: Map<string, string>;
-  let line: Json;
+  let texts: ReadonlyMap<string, string>;
+  let line: JsonObject;
   try {
-    line = parse(text, "foreign");
-    texts = memberTexts(text);
-    if (!isObject(line)) throw new Error("a line is no object");
+    ({ read: line, texts } = parseWithTexts(text, "foreign"));
     demand(line.seq, "int", "$.seq");
     if (line.withheld !== undefined) demand(line.withheld, WITHHELD, "$.withheld");
   } catch (error) {

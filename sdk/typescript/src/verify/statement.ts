@@ -26,6 +26,8 @@ export interface Entry {
 export interface SignedStatement {
   payload: JsonObject;
   kind: Kind;
+  /** The canonical payload: what is signed. */
+  signed: string;
   kid: string;
   sig: string;
 }
@@ -53,8 +55,9 @@ export function statementOf(envelope: Json, path: string): SignedStatement {
   const kind = kindOf(payload?.typ);
   if (!kind) throw new StatementError("statement of no kind that we know");
   demand(payload, kind.members, `${path}.payload`);
-  if (byteLength(canonical(payload)) > kind.bytes) throw new StatementError("statement is too large");
-  return { payload, kind, kid: signature.kid, sig: signature.sig };
+  const signed = canonical(payload);
+  if (byteLength(signed) > kind.bytes) throw new StatementError("statement is too large");
+  return { payload, kind, signed, kid: signature.kid, sig: signature.sig };
 }
 
 /** A body as it is stored: canonical, and of a kind that we know. */
@@ -73,7 +76,7 @@ export function entryOf(value: Json, path: string): Entry {
 
 export function* signatureOf(statement: SignedStatement, key: RawKey): Work<boolean> {
   const signature = ofBase64url(statement.sig);
-  return signature !== null && (yield* signatureHolds(key.bytes, canonical(statement.payload), signature));
+  return signature !== null && (yield* signatureHolds(key.bytes, statement.signed, signature));
 }
 
 export function canBeErased(kind: string): boolean {
