@@ -8,6 +8,7 @@ pub const RECEIPT: &str = "dev.counterfoil/receipt";
 pub const WANT: &str = "dev.counterfoil/want";
 pub const CAPABILITY: &str = "dev.counterfoil/capability";
 pub const EXECUTION: &str = "dev.counterfoil/execution";
+pub const ACCEPTED: &str = "dev.counterfoil/accepted";
 
 /// What the agent reads when there is no record, and therefore no call.
 pub const NOT_RECORDED: &str =

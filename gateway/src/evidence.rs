@@ -1,14 +1,16 @@
-//! The evidence service, as seen from here: two questions over HTTP.
+//! The evidence service, as seen from here: two questions over HTTP, and those of vendors, passed on.
 //!
 //! Promised: no answer of it is taken for a yes that is not one. What cannot have reached it is told apart from what
 //! may have, because only the second can have been committed.
 
+use axum::body::Bytes;
 use counterfoil_core::control::{Snapshot, Unchanged};
 use counterfoil_core::definition::Definitions;
 use counterfoil_core::digest::Digest;
 use counterfoil_core::id::{InstanceId, ProjectId};
 use counterfoil_core::record::{RecordAnswer, RecordRequest};
-use reqwest::{Client, StatusCode, header};
+use reqwest::header::HeaderMap;
+use reqwest::{Client, Method, StatusCode, header};
 use serde::de::DeserializeOwned;
 use std::fmt;
 use std::time::Duration;
@@ -51,6 +53,14 @@ pub enum TokenError {
     Unreadable(std::io::Error),
     #[error("the service token file does not hold one line `cfs_…`")]
     Malformed,
+}
+
+/// What the evidence service answered to somebody who asked through us.
+pub struct Passed {
+    pub status: StatusCode,
+    /// Those that describe the answer; none that describes the connection.
+    pub headers: HeaderMap,
+    pub body: Bytes,
 }
 
 /// What a long poll brings.
@@ -148,6 +158,36 @@ impl Evidence {
         serde_json::from_str(value.get())
             .map(|snapshot| Followed::Changed(Box::new(snapshot)))
             .map_err(|_| NoAnswer::InDoubt("unreadable"))
+    }
+
+    /// Passes a vendor's request on, under the vendor's own key; `target` is path and query.
+    pub async fn pass(
+        &self,
+        method: Method,
+        target: &str,
+        asked: &HeaderMap,
+        body: Bytes,
+    ) -> Result<Passed, NoAnswer> {
+        let mut request =
+            self.client.request(method, format!("{}{target}", self.base)).timeout(RECORD_WITHIN);
+        for name in [header::AUTHORIZATION, header::CONTENT_TYPE] {
+            for value in asked.get_all(&name) {
+                request = request.header(&name, value);
+            }
+        }
+        let answer = request.body(body).send().await.map_err(|error| match error.is_connect() {
+            true => NoAnswer::NotTaken("unreachable"),
+            false => NoAnswer::InDoubt("broken off"),
+        })?;
+        let status = answer.status();
+        let mut headers = HeaderMap::new();
+        for name in [header::CONTENT_TYPE, header::RETRY_AFTER, header::WWW_AUTHENTICATE] {
+            if let Some(value) = answer.headers().get(&name) {
+                headers.insert(name, value.clone());
+            }
+        }
+        let body = answer.bytes().await.map_err(|_| NoAnswer::InDoubt("broken off"))?;
+        Ok(Passed { status, headers, body })
     }
 
     async fn ask<T: DeserializeOwned>(&self, request: reqwest::RequestBuilder) -> Result<T, NoAnswer> {

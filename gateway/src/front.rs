@@ -22,6 +22,7 @@ pub mod rate;
 mod refusal;
 mod reply;
 pub mod session;
+mod vendor;
 mod well_known;
 
 pub use guard::Names;
@@ -30,7 +31,7 @@ use crate::house::House;
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{any, get};
+use axum::routing::{any, get, post, put};
 use counterfoil_core::statement::Origin;
 use std::sync::Arc;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -47,6 +48,9 @@ pub fn router(house: Arc<House>) -> Router {
             Router::new()
                 .route("/p/{name}/gateway-jwks.json", get(well_known::keys))
                 .route("/p/{name}/gen", get(well_known::generation))
+                .route("/v1/executions", post(vendor::pass))
+                .route("/v1/acceptances", get(vendor::pass))
+                .route("/v1/coverage", put(vendor::pass))
                 .route("/metrics", get(metrics::for_neighbours))
                 .route("/healthz", get(well_known::health))
                 .route("/readyz", get(well_known::readiness))

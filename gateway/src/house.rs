@@ -3,6 +3,8 @@
 use crate::clock::LedgerClock;
 use crate::control::Follower;
 use crate::definitions::Definitions;
+use crate::evidence::Evidence;
+use crate::executions::Executions;
 use crate::front::Names;
 use crate::front::rate::Rates;
 use crate::front::session::Sessions;
@@ -30,6 +32,8 @@ pub struct House {
     pub metrics_elsewhere: bool,
     pub projects: Vec<Arc<Project>>,
     pub providers: BTreeMap<ProviderId, Arc<Provider>>,
+    /// For what a vendor asks of the evidence service through us.
+    pub evidence: Arc<Evidence>,
     pub fleet: Fleet,
     pub shelf: Shelf,
     pub definitions: Definitions,
@@ -45,6 +49,7 @@ pub struct Project {
     pub id: ProjectId,
     pub control: Arc<Follower>,
     pub recorder: Recorder,
+    pub executions: Arc<Executions>,
     pub clock: Arc<LedgerClock>,
 }
 

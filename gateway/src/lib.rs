@@ -14,6 +14,7 @@ mod decision;
 mod definitions;
 mod envelope;
 mod evidence;
+mod executions;
 mod front;
 mod house;
 mod in_flight;

@@ -9,6 +9,7 @@ use crate::config::{Config, ConfigError, ProjectConfig, ProviderConfig};
 use crate::control::Follower;
 use crate::definitions::Definitions;
 use crate::evidence::{Evidence, ServiceToken, TokenError};
+use crate::executions::{Executions, Messenger};
 use crate::front;
 use crate::front::rate::Rates;
 use crate::front::session::Sessions;
@@ -63,7 +64,7 @@ pub struct Gateway {
     metrics: Option<TcpListener>,
     address: SocketAddr,
     house: Arc<House>,
-    couriers: Vec<Courier>,
+    couriers: Vec<(Courier, Messenger)>,
 }
 
 /// Binds, serves until `shutdown`, drains.
@@ -107,6 +108,7 @@ impl Gateway {
             metrics_elsewhere: metrics.is_some(),
             projects,
             providers: providers(config.providers, credentials.as_ref())?,
+            evidence,
             fleet: Fleet::empty(),
             shelf: Shelf::default(),
             definitions: Definitions::new(evidence),
@@ -133,8 +135,9 @@ impl Gateway {
         let (tidied, stop_tidying) = (self.house.clone(), stop_following.clone());
         followers.spawn(async move { tidied.fleet.keep_tidy(stop_tidying).await });
         let mut couriers = tokio::task::JoinSet::new();
-        for courier in self.couriers {
+        for (courier, messenger) in self.couriers {
             couriers.spawn(courier.run(drain.clone()));
+            couriers.spawn(messenger.run(drain.clone()));
         }
         tracing::info!(address = %self.address, "gateway listens");
         let stop = CancellationToken::new();
@@ -174,7 +177,7 @@ fn projects(
     configs: &[ProjectConfig],
     keys: &Keys,
     evidence: &Arc<Evidence>,
-) -> (Vec<Arc<Project>>, Vec<Courier>) {
+) -> (Vec<Arc<Project>>, Vec<(Courier, Messenger)>) {
     let instance = evidence.instance();
     let mut projects = Vec::new();
     let mut couriers = Vec::new();
@@ -189,8 +192,9 @@ fn projects(
         ));
         let (recorder, courier) =
             Recorder::new(config.id, instance, evidence.clone(), control.clone(), clock.clone());
-        couriers.push(courier);
-        projects.push(Arc::new(Project { id: config.id, control, recorder, clock }));
+        let (executions, messenger) = Executions::new(config.id, instance, evidence.clone());
+        couriers.push((courier, messenger));
+        projects.push(Arc::new(Project { id: config.id, control, recorder, executions, clock }));
     }
     (projects, couriers)
 }

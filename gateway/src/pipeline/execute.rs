@@ -32,6 +32,9 @@ pub async fn execute(cleared: Cleared, house: &House) -> Answer {
         Err(reason) => Seen::NotSent(reason),
     };
     let sent_at = sent_at.filter(|_| !matches!(seen, Seen::NotSent(_)));
+    if let Some(provider) = &judged.call.received.provider {
+        judged.call.received.caller.project.executions.hand_in(&provider.id, &seen);
+    }
     leave_observation(judged, &seen, sent_at, house);
     Answer { body: told(seen, judged), receipt: Some(receipt_for(&recorded)) }
 }
@@ -72,10 +75,16 @@ async fn send(recorded: &Recorded, house: &House) -> Seen {
     let Some(provider) = &received.provider else {
         return Seen::NotSent(ObservationReason::NoCapability);
     };
-    let Some(params) = outgoing::params(recorded, house) else {
+    let executions = &received.caller.project.executions;
+    let accepted = executions.take_accepted(&provider.id);
+    let Some(params) = outgoing::params(recorded, house, &accepted) else {
+        executions.put_back(&provider.id, accepted);
         return Seen::NotSent(ObservationReason::NoCapability);
     };
     let outcome = call(connection, &params, provider.ceiling, recorded).await;
+    if matches!(outcome, Outcome::Unsent) {
+        executions.put_back(&provider.id, accepted);
+    }
     match outcome {
         Outcome::Returned(result) if Object::read_loosely(&result).is_ok() => Seen::Returned(result),
         Outcome::Returned(_) => Seen::Broke("not_a_result"),

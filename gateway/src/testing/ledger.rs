@@ -1,9 +1,9 @@
 //! An evidence service in memory: numbers, chains, signs checkpoints, and refuses what RECORD.md refuses.
 
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use axum::{Json, Router};
 use counterfoil_core::checkpoint::Checkpoint;
 use counterfoil_core::control::{Snapshot, Unchanged};
@@ -35,10 +35,14 @@ pub const TOKEN: &str = "cfs_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 pub enum Behaviour {
     Sound,
     Unavailable,
+    /// Breaks off in the middle of an answer to a vendor.
+    Gone,
     /// Says that it cannot use what it is sent.
     Picky,
     /// Commits, and then says that it does not know.
     Forgetful,
+    /// Does not know what became of executions; all else is sound.
+    DoubtingExecutions,
     /// Signs checkpoints with a key that nobody pinned.
     Forging,
     /// Answers with the receipt of another statement.
@@ -102,6 +106,7 @@ impl Ledger {
             .route("/internal/v1/record", post(record))
             .route("/internal/v1/control", get(control))
             .route("/internal/v1/definitions", post(definitions))
+            .route("/v1/{*rest}", any(vendor))
             .with_state(ledger.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = format!("http://{}", listener.local_addr().expect("an address"));
@@ -205,6 +210,25 @@ async fn definitions(State(ledger): State<Arc<Ledger>>, Json(told): Json<Definit
     StatusCode::NO_CONTENT
 }
 
+/// Says what it was asked, and by whom.
+async fn vendor(
+    State(ledger): State<Arc<Ledger>>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: String,
+) -> Response {
+    // A handler that panics breaks the connection off.
+    assert_ne!(ledger.lock().behaviour, Behaviour::Gone, "gone");
+    let sent = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let said = serde_json::json!({
+        "method": method.as_str(), "target": uri.to_string(), "body": body,
+        "authorization": sent("authorization"), "type": sent("content-type"), "cookie": sent("cookie"),
+    });
+    let headers = [("retry-after", "7"), ("x-inside", "1")];
+    (StatusCode::TOO_MANY_REQUESTS, headers, Json(said)).into_response()
+}
+
 async fn control(
     State(ledger): State<Arc<Ledger>>,
     Query(query): Query<HashMap<String, String>>,
@@ -292,7 +316,7 @@ impl LedgerState {
         let Ok(submitted) = Submitted::parse(ReceivedForm::ExecutionNative, &bytes) else {
             return ItemAnswer::Refused { digest: None, reason: RefusedReason::Malformed };
         };
-        if self.behaviour == Behaviour::Forgetful {
+        if matches!(self.behaviour, Behaviour::Forgetful | Behaviour::DoubtingExecutions) {
             return ItemAnswer::Unknown { digest };
         }
         let received = Received {

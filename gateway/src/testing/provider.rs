@@ -35,6 +35,22 @@ pub fn twist(log: &Path) -> std::path::PathBuf {
     log.with_extension("twist")
 }
 
+/// Beside the log: while it is there, the provider puts what is in it into its results, as its own statement.
+pub fn statement(log: &Path) -> std::path::PathBuf {
+    log.with_extension("statement")
+}
+
+fn result_now() -> String {
+    let stated =
+        std::env::var(LOG).ok().and_then(|log| std::fs::read_to_string(statement(Path::new(&log))).ok());
+    match stated {
+        Some(stated) => {
+            RESULT.replace(r#""theirs":1"#, &format!(r#""dev.counterfoil/execution":{stated},"theirs":1"#))
+        }
+        None => RESULT.to_owned(),
+    }
+}
+
 fn tools_now() -> Vec<Value> {
     let mut tools = tools();
     if is_twisted() {
@@ -110,7 +126,7 @@ fn call(id: &str, params: &str) {
         "fail" => say(&format!(
             r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":4031,"message":"no such note","data":{{"n":123456789012345678901234567890}}}}}}"#
         )),
-        _ => say(&result(id, RESULT)),
+        _ => say(&result(id, &result_now())),
     }
 }
 

@@ -91,6 +91,11 @@ impl World {
         std::fs::write(provider::twist(&log_path(&self.folder)), "").expect("written");
     }
 
+    /// From now on the provider puts this into the results of its calls.
+    pub fn states(&self, statement: &Value) {
+        std::fs::write(provider::statement(&log_path(&self.folder)), statement.to_string()).expect("written");
+    }
+
     pub fn decisions(&self) -> Vec<Value> {
         self.ledger.of_type("decision/v1")
     }

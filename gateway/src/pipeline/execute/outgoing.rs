@@ -1,6 +1,6 @@
 //! What goes out to a provider: the parameters as they came, and `_meta` with our own keys instead of the caller's.
 
-use crate::answer::{CAPABILITY, OURS, RECEIPT};
+use crate::answer::{ACCEPTED, CAPABILITY, OURS, RECEIPT};
 use crate::call::Asked;
 use crate::capability::Slip;
 use crate::house::House;
@@ -15,12 +15,16 @@ use serde_json::json;
 const OF_THE_HOP: &str = "io.modelcontextprotocol/";
 const PROGRESS: &str = "progressToken";
 
-/// None when the provider demands a capability and none can be minted.
-pub fn params(recorded: &Recorded, house: &House) -> Option<String> {
+/// None when the provider demands a capability and none can be minted. `accepted` are receipts of what the provider stated
+/// in earlier results.
+pub fn params(recorded: &Recorded, house: &House, accepted: &[String]) -> Option<String> {
     let Asked::Tool { name, params } = &recorded.judged.call.received.asked else {
         return None;
     };
-    let ours = ours(recorded, house)?;
+    let mut ours = ours(recorded, house)?;
+    if !accepted.is_empty() {
+        ours.push((ACCEPTED, format!("[{}]", accepted.join(","))));
+    }
     let text = as_hashed(Object::read(params.text()).ok()?);
     let text = match params.value().get("name") == Some(&json!(name)) {
         true => text,
