@@ -66,8 +66,14 @@ pub async fn bind(config: Config) -> Result<Bound, ServeError> {
     let packages = Packages::new(Arc::clone(&ledger), config.packages.clone());
     let (stop, stopped) = watch::channel(());
     let exports = Exports::new(Arc::clone(&ledger), stopped);
-    let (public_router, limiter) = routers::public(&config, Arc::clone(&ledger), packages.clone(), exports);
-    let internal_router = routers::internal(&config, Arc::clone(&ledger));
+    let (vendors, by_key) = routers::vendors(&ledger);
+    let (public_router, by_peer) =
+        routers::public(&config, Arc::clone(&ledger), vendors.clone(), packages.clone(), exports);
+    let internal_router = routers::internal(&config, Arc::clone(&ledger), vendors);
+    let limiter: Limiter = Arc::new(move || {
+        by_peer();
+        by_key();
+    });
     // The restore guard's first look; whoever asks /readyz gets the same answer.
     let readiness = Readiness::of(&ledger).await;
     tracing::info!(ready = readiness.ready, "evidence service bound");

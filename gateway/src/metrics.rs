@@ -115,6 +115,8 @@ pub fn text(house: &House) -> String {
         sum(|t| &t.failures),
     );
     plain(&mut text, "dropped_total", "counter", "observations and openings given up", sum(|t| &t.dropped));
+    let given_up = house.projects.iter().map(|project| project.executions.dropped()).sum();
+    plain(&mut text, "statements_dropped_total", "counter", "statements of providers given up", given_up);
     Histogram::render(tallies().map(|t| &t.items), "record_items", "items of a record request", &mut text);
     Histogram::render(tallies().map(|t| &t.entries), "commit_entries", "new entries of a commit", &mut text);
     let depths: Vec<Depth> = house.projects.iter().map(|project| project.recorder.depth()).collect();

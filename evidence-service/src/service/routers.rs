@@ -70,9 +70,19 @@ impl FromRef<With<Gateways>> for Gateways {
     }
 }
 
+/// What a vendor asks with its project's key, on both listeners: directly, or through its gateway.
+pub(super) fn vendors(ledger: &Arc<Ledger>) -> (Router, Limiter) {
+    let stated = Router::new().route("/v1/executions", post(executions::routes::submit));
+    let (stated, limiter) = limit_by_credential(stated, STATEMENTS);
+    let listed = Router::new().route("/v1/acceptances", get(executions::routes::acceptances));
+    let vendors = stated.merge(listed).with_state(With { ledger: Arc::clone(ledger), remembered: () });
+    (vendors, limiter)
+}
+
 pub(super) fn public(
     config: &Config,
     ledger: Arc<Ledger>,
+    vendors: Router,
     packages: Packages,
     exports: Exports,
 ) -> (Router, Limiter) {
@@ -86,11 +96,6 @@ pub(super) fn public(
         .route_layer(from_fn_with_state(Arc::clone(&ledger), admit))
         .with_state(packages);
     let exported = Router::new().route("/v1/export", get(export::routes::export)).with_state(exports);
-    let stated = Router::new().route("/v1/executions", post(executions::routes::submit));
-    let (stated, by_key) = limit_by_credential(stated, STATEMENTS);
-    let stated = stated
-        .route("/v1/acceptances", get(executions::routes::acceptances))
-        .with_state(With { ledger: Arc::clone(&ledger), remembered: () });
     // Whoever may not see a project meets the same answer on each of these as for one that is not there.
     let pages = Router::new()
         .route("/p/{name}", get(public::routes::evidence))
@@ -109,19 +114,15 @@ pub(super) fn public(
         .route("/readyz", get(health::readyz))
         .fallback(nothing)
         .with_state(With { ledger, remembered: Pages::default() })
-        .merge(stated)
+        .merge(vendors)
         .merge(packed)
         .merge(exported)
         .merge(given);
-    let (router, by_peer) = limit_by_peer(router, config.rate);
-    let limiter: Limiter = Arc::new(move || {
-        by_peer();
-        by_key();
-    });
+    let (router, limiter) = limit_by_peer(router, config.rate);
     (bounded(router, config, PUBLIC_BODY, PUBLIC_WITHIN), limiter)
 }
 
-pub(super) fn internal(config: &Config, ledger: Arc<Ledger>) -> Router {
+pub(super) fn internal(config: &Config, ledger: Arc<Ledger>, vendors: Router) -> Router {
     let router = Router::new()
         .route("/internal/v1/record", post(ledger::routes::record))
         .route("/internal/v1/control", get(control::routes::control))
@@ -130,7 +131,8 @@ pub(super) fn internal(config: &Config, ledger: Arc<Ledger>) -> Router {
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .fallback(nothing)
-        .with_state(With { ledger, remembered: Gateways::default() });
+        .with_state(With { ledger, remembered: Gateways::default() })
+        .merge(vendors);
     bounded(router, config, MAX_BODY, INTERNAL_WITHIN)
 }
 

@@ -153,6 +153,7 @@ impl Deployment {
     }
 }
 
+#[derive(Clone)]
 pub struct Service {
     pub public: String,
     pub internal: String,

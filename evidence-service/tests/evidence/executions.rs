@@ -226,6 +226,10 @@ async fn statements_and_acceptances_want_a_known_key() {
     let url = format!("{}/v1/acceptances", service.public);
     let listed = service.http.get(&url).bearer_auth("cfk_unknown").send().await.expect("answer");
     assert_eq!(listed.status(), StatusCode::UNAUTHORIZED);
+    // A gateway passes vendors on to its own listener, under the vendor's key.
+    let inside = Service { public: service.internal.clone(), ..service.clone() };
+    assert_eq!(state(&inside, "cfk_unknown", said.clone()).await.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(post(&deployment, &inside, said.clone()).await.status, StatusCode::OK);
     let unlabelled = service.http.post(format!("{}/v1/executions", service.public)).body(said.clone());
     let unlabelled = unlabelled.bearer_auth(deployment.api_key.secret.reveal()).send().await.expect("answer");
     assert_eq!(unlabelled.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
