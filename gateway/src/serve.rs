@@ -108,7 +108,7 @@ impl Gateway {
             metrics_elsewhere: metrics.is_some(),
             projects,
             providers: providers(config.providers, credentials.as_ref())?,
-            evidence,
+            evidence: evidence.clone(),
             fleet: Fleet::empty(),
             shelf: Shelf::default(),
             definitions: Definitions::new(evidence),
