@@ -14,6 +14,7 @@ mod import;
 mod init;
 mod keys;
 mod package;
+mod page;
 mod policy;
 mod registry;
 mod retention;
@@ -75,6 +76,8 @@ enum Command {
     Forget(forget::Arguments),
     /// Show or change how long bodies are kept
     Retention(retention::Arguments),
+    /// Say who may see the project's page
+    Page(page::Arguments),
     /// Recompute every ledger of a database from its signed bodies; changes nothing
     Fsck(fsck::Arguments),
     /// Copy a project's record to keep it
@@ -108,6 +111,7 @@ impl Program {
             Command::Epochs(command) => epochs::run(command).await,
             Command::Forget(arguments) => done(forget::run(arguments).await),
             Command::Retention(arguments) => done(retention::run(arguments).await),
+            Command::Page(arguments) => done(page::run(arguments).await),
             Command::Fsck(arguments) => fsck::run(arguments).await,
             Command::Export(command) => export::run(command).await,
             Command::Health(arguments) => health::run(arguments).await,

@@ -21,6 +21,7 @@ use counterfoil_core::issuer::Issuer;
 use counterfoil_core::key::{JwkSet, PublicKey, Purpose};
 use counterfoil_core::statement::{RetentionDays, SettingName};
 use counterfoil_core::tree::Hash;
+use counterfoil_evidence::Visibility;
 
 /// Whatever holds ledgers.
 pub trait Stored {
@@ -128,6 +129,12 @@ pub fn audit(
         if let Err(broken) = auditor.setting(&SettingName::retention_days(), days, &unset) {
             return Ok(Err(broken));
         }
+    }
+    if let Some(visibility) = &project.visibility
+        && let Err(broken) =
+            auditor.setting(&SettingName::visibility(), visibility, Visibility::DEFAULT.as_str())
+    {
+        return Ok(Err(broken));
     }
     let Some(head) = stored.head()? else { bail!("project `{}` has no head", project.id) };
     let keys: Vec<StoredKey<'_>> = keys.iter().map(KeyRow::stored).collect();

@@ -10,14 +10,15 @@ pub(crate) mod action;
 pub(crate) mod assets;
 pub(crate) mod bodies;
 pub(crate) mod door;
-mod gather;
+pub(crate) mod gather;
 pub(crate) mod log;
 mod page;
 pub(crate) mod projection;
+mod reach;
 pub(crate) mod routes;
 mod store;
 mod tiles;
-pub(crate) mod totals;
+mod totals;
 mod view;
 
 #[cfg(test)]

@@ -4,5 +4,7 @@
 
 mod change;
 pub(crate) mod store;
+mod visibility;
 
 pub(crate) use change::{Change, Setting};
+pub use visibility::Visibility;

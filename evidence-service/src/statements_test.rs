@@ -5,7 +5,7 @@ use crate::config::{Config, DatabaseConfig, PackagesConfig, Rate};
 use crate::database::Sql;
 use crate::setup::{migrate, prepare_database};
 use crate::{
-    accounts, control, database, definitions, executions, export, health, keys, ledger, packages, public,
+    accounts, control, coverage, database, definitions, executions, export, health, keys, ledger, packages, public,
     reconciliation, retention, settings, setup,
 };
 
@@ -13,6 +13,7 @@ fn all() -> Vec<&'static [(&'static str, Sql)]> {
     let mut all = vec![
         accounts::store::ALL,
         control::store::ALL,
+        coverage::ALL,
         database::store::ALL,
         definitions::store::ALL,
         export::ALL,

@@ -9,7 +9,7 @@ use crate::lint::LintError;
 use crate::registry::Registry;
 use crate::rules::{self, Linted, Rule, RuleFault, bounds};
 use crate::schema;
-use cedar_policy::{PolicySet, Schema};
+use cedar_policy::{Policy, PolicyId, PolicySet, Schema};
 use counterfoil_core::digest::Digest;
 use counterfoil_core::json;
 use counterfoil_core::time::Timestamp;
@@ -95,6 +95,11 @@ impl Bundle {
     pub(crate) fn rule(&self, id: &str) -> Option<&Rule> {
         let place = self.rules.binary_search_by(|rule| rule.id().as_str().cmp(id)).ok()?;
         self.rules.get(place)
+    }
+
+    /// The rule as Cedar holds it.
+    pub(crate) fn policy(&self, id: &str) -> Option<&Policy> {
+        self.policies.policy(&PolicyId::new(id))
     }
 
     pub(crate) fn schema(&self) -> &Schema {

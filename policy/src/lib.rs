@@ -20,6 +20,7 @@ mod noun;
 mod registry;
 mod rules;
 mod schema;
+mod sentences;
 mod shape;
 
 pub use boot::{BootError, no_rules_means_no_allow};
@@ -32,3 +33,4 @@ pub use listed::{Listed, pin_of};
 pub use noun::{NounKind, NounValue};
 pub use registry::{Provider, Registry, Store, Tool, with_pins};
 pub use rules::{Effect, Rule, RuleFault};
+pub use sentences::Sentence;

@@ -149,6 +149,7 @@ impl Stored for Dump {
                 slot: row.number("slot")?,
                 public_id: row.text("public_id")?,
                 retention_days: row.later_text("retention_days")?,
+                visibility: row.later_text("visibility")?,
             });
         }
         Ok(found)

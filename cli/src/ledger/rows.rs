@@ -14,6 +14,7 @@ pub struct ProjectRow {
     pub public_id: String,
     /// None in a dump from before there was such a setting.
     pub retention_days: Option<String>,
+    pub visibility: Option<String>,
 }
 
 pub struct EntryRow {

@@ -18,7 +18,7 @@ use super::append::AppendError;
 use super::store::audit as rows;
 use crate::clock;
 use crate::database::{DatabaseError, ProjectTx};
-use crate::settings;
+use crate::settings::{self, Visibility};
 
 /// What was found.
 pub(crate) type Found = Result<Clean, Broken>;
@@ -105,14 +105,26 @@ async fn recompute(tx: &ProjectTx<'_>, trust: Trust) -> Result<Found, DatabaseEr
             return Ok(Err(broken));
         }
     }
-    let days = settings::store::retention_days(tx).await?.to_string();
-    let unset = RetentionDays::DEFAULT.to_string();
-    if let Err(broken) = auditor.setting(&SettingName::retention_days(), &days, &unset) {
+    if let Err(broken) = compare_settings(tx, &auditor).await? {
         return Ok(Err(broken));
     }
     let keys = rows::key_rows(tx).await?;
     let keys = keys.iter().map(rows::key).collect::<Result<Vec<_>, _>>()?;
     Ok(auditor.finish(&rows::head(&rows::head_row(tx).await?)?, &keys))
+}
+
+/// Columns that repeat a setting.
+async fn compare_settings(
+    tx: &ProjectTx<'_>,
+    auditor: &Auditor,
+) -> Result<Result<(), Broken>, DatabaseError> {
+    let days = settings::store::retention_days(tx).await?.to_string();
+    let unset = RetentionDays::DEFAULT.to_string();
+    if let Err(broken) = auditor.setting(&SettingName::retention_days(), &days, &unset) {
+        return Ok(Err(broken));
+    }
+    let visibility = settings::store::visibility(tx).await?;
+    Ok(auditor.setting(&SettingName::visibility(), visibility.as_str(), Visibility::DEFAULT.as_str()))
 }
 
 /// Entries by seq, each commit's checkpoint before its entries.

@@ -4,7 +4,6 @@
 //! a holder of one of its API keys; so is a wrong slot, a wrong public id and another spelling. Pages that are not
 //! public tell search engines to stay away. Not promised: that an unlisted address stays a secret.
 
-use std::fmt;
 use std::sync::Arc;
 
 use axum::extract::{Path, Request, State};
@@ -14,44 +13,12 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use counterfoil_core::id::ProjectId;
 use counterfoil_core::issuer::PublicId;
-use serde::{Deserialize, Serialize};
 
 use super::store;
 use crate::accounts;
 use crate::http::{ApiError, bearer};
 use crate::ledger::Ledger;
-
-/// Who may see a page.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Visibility {
-    /// Only with the project's own key.
-    Private,
-    /// Whoever has the address; no search engine.
-    Unlisted,
-    Public,
-}
-
-impl Visibility {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Private => "private",
-            Self::Unlisted => "unlisted",
-            Self::Public => "public",
-        }
-    }
-
-    /// None for any other word.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Private, Self::Unlisted, Self::Public].into_iter().find(|one| one.as_str() == text)
-    }
-}
-
-impl fmt::Display for Visibility {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+use crate::settings::{self, Visibility};
 
 /// Somebody who may see a project. Handlers get it from [`admit`] and from nowhere else.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +59,7 @@ async fn visit(ledger: &Ledger, name: &str, headers: &HeaderMap) -> Result<Visit
     let visibility = {
         let mut client = ledger.database().reader().await?;
         let tx = client.begin(project).await?;
-        store::visibility(&tx).await?
+        settings::store::visibility(&tx).await?
     };
     match visibility {
         Visibility::Public | Visibility::Unlisted => Ok(Visit { project, visibility }),

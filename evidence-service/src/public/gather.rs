@@ -1,32 +1,51 @@
 //! Everything that a page is made of, read in one moment of the record.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use counterfoil_core::id::ActionId;
+use counterfoil_core::statement::RetentionDays;
 use counterfoil_core::time::Timestamp;
 use futures_util::future::try_join;
 use futures_util::try_join;
 
-use super::door::{Visibility, Visit};
-use super::projection::{self, PublicEntry};
+use super::door::Visit;
+use super::projection::{self, PublicEntry, PublishedText};
+use super::reach::{InForce, Reach};
 use super::routes::page_part;
 use super::store::{self, AuditRow, CallRow, CallTallyRow, FindingRow, HeadRow, TallyRow, Which};
 use super::totals::{Closed, Totals};
-use super::view::{Terms, by_action};
+use super::view::{GatheredChange, by_action};
 use crate::clock;
 use crate::database::{DatabaseError, ProjectTx};
 use crate::definitions::{self, Change};
 use crate::http::ApiError;
 use crate::ledger::store::EntryRow;
 use crate::ledger::{Ledger, Project};
+use crate::settings::{self, Visibility};
 
 /// Which part of each list is asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Asked {
+    /// Two days whose rules are compared.
+    pub(super) days: Option<(Day, Day)>,
     pub(super) entries_below: u64,
     pub(super) calls_below: u64,
     pub(super) findings_below: u64,
+}
+
+/// A day of the calendar, and its last millisecond.
+#[derive(Clone, Debug)]
+pub(super) struct Day {
+    pub(super) text: String,
+    pub(super) end: Timestamp,
+}
+
+/// What the public listener remembers of every project.
+#[derive(Clone, Default)]
+pub(crate) struct Memory {
+    totals: Totals,
+    reach: Reach,
 }
 
 pub(super) struct Gathered {
@@ -49,8 +68,10 @@ pub(super) struct Gathered {
     pub(super) about: HashMap<ActionId, Vec<EntryRow>>,
     pub(super) keys: Vec<EntryRow>,
     pub(super) coverage: Option<EntryRow>,
-    pub(super) terms: BTreeMap<String, Terms>,
-    pub(super) retention_days: Option<u64>,
+    pub(super) in_force: InForce,
+    pub(super) versions: Vec<PublishedText>,
+    pub(super) change: Option<GatheredChange>,
+    pub(super) retention_days: RetentionDays,
     pub(super) entries: Vec<PublicEntry>,
     pub(super) older: Option<u64>,
 }
@@ -87,10 +108,11 @@ const ENTRIES: usize = 25;
 const ABOUT_EACH: i64 = 6;
 /// Keys come and go by hand.
 const KEYS: i64 = 500;
+const VERSIONS: i64 = 20;
 
 pub(super) async fn gather(
     ledger: &Ledger,
-    totals: &Totals,
+    memory: &Memory,
     visit: &Visit,
     asked: Asked,
 ) -> Result<Gathered, ApiError> {
@@ -98,10 +120,21 @@ pub(super) async fn gather(
     let mut client = ledger.database().reader().await?;
     // One moment, so that sums of different tables can come out.
     let tx = client.begin_snapshot(visit.project).await?;
-    let (head, closed, audit) = try_join!(store::head(&tx), totals.of(&tx), store::audit(&tx))?;
+    let (head, closed, audit) = try_join!(store::head(&tx), memory.totals.of(&tx), store::audit(&tx))?;
     let (tallies, call_tallies) = try_join(store::tallies(&tx), store::call_tallies(&tx)).await?;
     let (keys, coverage, retention_days) =
-        try_join!(store::keys(&tx, KEYS), store::coverage(&tx), store::retention_days(&tx))?;
+        try_join!(store::keys(&tx, KEYS), store::coverage(&tx), settings::store::retention_days(&tx))?;
+    let now = clock::now();
+    let in_force = memory.reach.at(ledger, &tx, now).await?;
+    let versions = store::rules(&tx, now, VERSIONS).await?.iter().filter_map(projection::published).collect();
+    let change = match asked.days {
+        Some((from, to)) => {
+            let before = memory.reach.at(ledger, &tx, from.end).await?;
+            let after = memory.reach.at(ledger, &tx, to.end).await?;
+            Some(GatheredChange { from: from.text, to: to.text, before, after })
+        }
+        None => None,
+    };
     let findings = findings(&tx, asked.findings_below).await?;
     let changes = definitions::changes(&tx, CHANGES).await?;
     let (calls, older_calls) =
@@ -115,7 +148,7 @@ pub(super) async fn gather(
     Ok(Gathered {
         project,
         visibility: visit.visibility,
-        now: clock::now(),
+        now,
         stopped: ledger.seen().stopped(visit.project),
         head,
         audit,
@@ -130,11 +163,21 @@ pub(super) async fn gather(
         about,
         keys,
         coverage,
-        terms: BTreeMap::new(),
+        in_force,
+        versions,
+        change,
         retention_days,
         entries: entries.iter().map(PublicEntry::of).collect(),
         older,
     })
+}
+
+impl Day {
+    /// `2026-11-30`, in UTC.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let end = Timestamp::parse(&format!("{text}T23:59:59.999Z")).ok()?;
+        Some(Self { text: text.to_owned(), end })
+    }
 }
 
 async fn findings(tx: &ProjectTx<'_>, below: u64) -> Result<FoundFindings, DatabaseError> {

@@ -8,13 +8,14 @@ mod calls;
 mod changes;
 mod coverage;
 mod findings;
+mod reach;
 mod record;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::assets;
-use super::door::Visibility;
 use super::view::{Named, Sum, View};
+use crate::settings::Visibility;
 
 pub(super) use action::render as render_action;
 
@@ -34,6 +35,7 @@ struct Frame<'a> {
 const SECTIONS: &[(&str, &str)] = &[
     ("findings", "Findings"),
     ("counts", "Counts"),
+    ("reach", "Rules"),
     ("answers", "Answers"),
     ("coverage", "Coverage"),
     ("calls", "Calls"),
@@ -67,6 +69,7 @@ pub(super) fn render(view: &View) -> Markup {
             (findings::section(&view.project.path, &view.findings))
             (changes::section(&view.changes))
             (counts(view))
+            (reach::section(&view.project.path, &view.reach))
             (answers(view))
             (coverage::section(&view.coverage))
             (calls::section(&view.project.path, &view.calls))

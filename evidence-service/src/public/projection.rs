@@ -114,6 +114,18 @@ pub(super) struct Day {
     pub(super) counts: Counts,
 }
 
+/// A published text, by its digest.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub(super) struct PublishedText {
+    pub(super) seq: u64,
+    pub(super) at: Timestamp,
+    pub(super) kind: &'static str,
+    pub(super) document: Digest,
+    pub(super) policy: Digest,
+    pub(super) control: u64,
+    pub(super) reason: Option<String>,
+}
+
 impl PublicEntry {
     /// Reads the signed body, never a projection column.
     pub(super) fn of(row: &EntryRow) -> Self {
@@ -242,6 +254,19 @@ pub(super) fn key(row: &EntryRow) -> Option<KeyLine> {
 pub(super) fn day(row: &EntryRow) -> Option<Day> {
     let (_, Statement::Epoch(epoch)) = read(row)? else { return None };
     Some(Day { day: epoch.epoch, first: epoch.first, last: epoch.last, counts: epoch.counts })
+}
+
+pub(super) fn published(row: &EntryRow) -> Option<PublishedText> {
+    let (_, Statement::Published(published)) = read(row)? else { return None };
+    Some(PublishedText {
+        seq: row.entry.seq,
+        at: row.entry.at,
+        kind: row.entry.kind.as_str(),
+        document: published.document,
+        policy: published.policy,
+        control: published.control,
+        reason: published.reason,
+    })
 }
 
 /// What an operator declared of each provider, and why.

@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::door::Visit;
-use super::gather::{Asked, gather};
+use super::gather::{Asked, Day, Memory, gather};
 use super::page::{self, STYLE};
-use super::totals::Totals;
 use super::view::View;
+use crate::clock;
 use crate::http::ApiError;
 use crate::keys;
 use crate::ledger::Ledger;
@@ -28,26 +28,43 @@ pub(crate) struct Paging {
     below: Option<u64>,
     calls: Option<u64>,
     findings: Option<u64>,
+    from: Option<String>,
+    to: Option<String>,
 }
 
 /// The page, for people and for programs.
 pub(crate) async fn evidence(
     State(ledger): State<Arc<Ledger>>,
-    State(totals): State<Totals>,
+    State(memory): State<Memory>,
     Extension(visit): Extension<Visit>,
     Path(name): Path<String>,
     Query(paging): Query<Paging>,
 ) -> Result<Response, ApiError> {
     let asked = Asked {
+        days: days(paging.from, paging.to)?,
         entries_below: paging.below.unwrap_or(u64::MAX),
         calls_below: paging.calls.unwrap_or(u64::MAX),
         findings_below: paging.findings.unwrap_or(u64::MAX),
     };
-    let view = View::of(gather(&ledger, &totals, &visit, asked).await?);
+    let view = View::of(gather(&ledger, &memory, &visit, asked).await?);
     Ok(match Form::of(&name).1 {
         Form::Html => html(page::render(&view)),
         Form::Json => json(&view),
     })
+}
+
+/// Both days, or none; a last day that is left out is today.
+fn days(from: Option<String>, to: Option<String>) -> Result<Option<(Day, Day)>, ApiError> {
+    let day =
+        |text: String| Day::parse(&text).ok_or(ApiError::BadRequest("from and to are days like 2026-11-30"));
+    let given = |text: Option<String>| text.filter(|text| !text.is_empty()).map(day).transpose();
+    let (from, to) = (given(from)?, given(to)?);
+    let today = || Day::parse(&clock::now().epoch()).ok_or(ApiError::Unavailable);
+    match (from, to) {
+        (None, _) => Ok(None),
+        (Some(from), Some(to)) => Ok(Some((from, to))),
+        (Some(from), None) => Ok(Some((from, today()?))),
+    }
 }
 
 /// Every public key the project ever had, with purpose, from and until.

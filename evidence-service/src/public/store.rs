@@ -9,15 +9,11 @@ use counterfoil_core::statement::Counts;
 use counterfoil_core::time::Timestamp;
 use uuid::Uuid;
 
-use super::door::Visibility;
 use crate::database::{DatabaseError, DirectoryClient, ProjectTx, statements};
 use crate::ledger::store::{EntryRow, number, signed, time, unreadable};
 
 statements! {
     PROJECT = "select project_id from directory_project($1, $2)";
-    VISIBILITY = "select visibility from projects where project_id = $1";
-    // Days are another feature's column: a page shows them as soon as there is one.
-    RETENTION = "select (to_jsonb(p) ->> 'retention_days')::bigint as days from projects p where p.project_id = $1";
     NEWEST = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
               from entries e where e.project_id = $1 and e.seq < $2 order by e.seq desc limit $3";
     FROM = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
@@ -34,6 +30,11 @@ statements! {
             from entries e where e.project_id = $1 and e.kind = 'key' order by e.seq limit $2";
     COVERAGE = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
                 from entries e where e.project_id = $1 and e.kind = 'coverage' order by e.seq desc limit 1";
+    RULES = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
+             from entries e where e.project_id = $1 and e.kind = 'rules' and e.at <= $2 order by e.seq desc limit $3";
+    REGISTRY = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
+                from entries e where e.project_id = $1 and e.kind = 'registry' and e.at <= $2 \
+                order by e.seq desc limit $3";
     HEAD = "select size, epoch_first, epoch_counts, gen, killed, checkpoint from heads where project_id = $1";
     CHECKPOINT = "select checkpoint from heads where project_id = $1";
     SIZE = "select size from heads where project_id = $1";
@@ -71,19 +72,6 @@ pub(super) async fn project(
     let Ok(slot) = i64::try_from(slot) else { return Ok(None) };
     let row = directory.ask(PROJECT, &[&slot, &public_id.to_string()]).await?;
     row.map(|row| Ok(ProjectId::from_uuid(row.try_get::<_, Uuid>(0)?))).transpose()
-}
-
-/// Who may see the page. What does not read is private.
-pub(super) async fn visibility(tx: &ProjectTx<'_>) -> Result<Visibility, DatabaseError> {
-    let row = tx.maybe_row(VISIBILITY, &[&tx.project().uuid()]).await?;
-    let text: Option<String> = row.map(|row| row.try_get(0)).transpose()?;
-    Ok(text.and_then(|text| Visibility::parse(&text)).unwrap_or(Visibility::Private))
-}
-
-/// How many days bodies are kept; none where no number is set.
-pub(super) async fn retention_days(tx: &ProjectTx<'_>) -> Result<Option<u64>, DatabaseError> {
-    let row = tx.row(RETENTION, &[&tx.project().uuid()]).await?;
-    row.try_get::<_, Option<i64>>(0)?.map(number).transpose()
 }
 
 /// The newest entries below a seq, newest first.
@@ -128,6 +116,24 @@ pub(super) async fn keys(tx: &ProjectTx<'_>, most: i64) -> Result<Vec<EntryRow>,
 /// The newest declaration of coverage.
 pub(super) async fn coverage(tx: &ProjectTx<'_>) -> Result<Option<EntryRow>, DatabaseError> {
     Ok(entries(tx, &tx.rows(COVERAGE, &[&tx.project().uuid()]).await?)?.pop())
+}
+
+/// Publications of rules until then, newest first.
+pub(super) async fn rules(
+    tx: &ProjectTx<'_>,
+    until: Timestamp,
+    most: i64,
+) -> Result<Vec<EntryRow>, DatabaseError> {
+    entries(tx, &tx.rows(RULES, &[&tx.project().uuid(), &until.millis(), &most]).await?)
+}
+
+/// Publications of the registry until then, newest first.
+pub(super) async fn registries(
+    tx: &ProjectTx<'_>,
+    until: Timestamp,
+    most: i64,
+) -> Result<Vec<EntryRow>, DatabaseError> {
+    entries(tx, &tx.rows(REGISTRY, &[&tx.project().uuid(), &until.millis(), &most]).await?)
 }
 
 /// What of the head a page shows.

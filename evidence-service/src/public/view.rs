@@ -10,21 +10,23 @@ mod counts;
 mod coverage;
 mod findings;
 mod keys;
+mod reach;
 pub(super) mod words;
 
 use std::sync::Arc;
 
 use counterfoil_core::checkpoint::Checkpoint;
+use counterfoil_core::entry::Kind;
 use counterfoil_core::note::Note;
 use counterfoil_core::statement::Environment;
 use counterfoil_core::time::Timestamp;
 use counterfoil_core::tree::Hash;
 use serde::Serialize;
 
-use super::door::Visibility;
 use super::gather::Gathered;
 use super::projection::{Day, PublicEntry};
 use crate::ledger::Project;
+use crate::settings::Visibility;
 
 pub(super) use action::{ActionView, GatheredAction};
 pub(super) use calls::{Call, Calls, Three, by_action};
@@ -33,6 +35,7 @@ pub(super) use counts::{Counts, Sum};
 pub(super) use coverage::{CoverageLine, Declared, Terms};
 pub(super) use findings::{Findings, Listed, Standing};
 pub(super) use keys::KeyLife;
+pub(super) use reach::{Change, GatheredChange, Reach, SaidRule};
 
 /// The whole page of a project.
 #[derive(Clone, Debug, Serialize)]
@@ -47,6 +50,7 @@ pub(super) struct View {
     /// Tools that are not listed as they were pinned.
     pub(super) changes: Vec<ToolChange>,
     pub(super) counts: Counts,
+    pub(super) reach: Reach,
     pub(super) answers: Answers,
     pub(super) coverage: Vec<CoverageLine>,
     pub(super) calls: Calls,
@@ -112,8 +116,7 @@ pub(super) struct Audit {
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Retention {
-    /// Null where no number of days is set.
-    pub(super) days: Option<u64>,
+    pub(super) days: u16,
     /// Bodies that were emptied are named by tombstones.
     pub(super) tombstones: u64,
 }
@@ -145,14 +148,12 @@ impl View {
                 kills: found.head.generation,
                 broken: found.audit.as_ref().and_then(|audit| audit.broken.clone()),
             },
-            findings: Findings::of(&found, kind(counterfoil_core::entry::Kind::Finding)),
-            answers: Answers { count: kind(counterfoil_core::entry::Kind::Answer) },
+            findings: Findings::of(&found, kind(Kind::Finding)),
+            answers: Answers { count: kind(Kind::Answer) },
+            reach: Reach::of(&found, kind(Kind::Grant)),
             coverage: coverage::lines(&found),
             keys: keys::lives(&found.keys),
-            retention: Retention {
-                days: found.retention_days,
-                tombstones: kind(counterfoil_core::entry::Kind::Tombstone),
-            },
+            retention: Retention { days: found.retention_days.days(), tombstones: kind(Kind::Tombstone) },
             cannot_prove: words::CANNOT_PROVE.to_vec(),
             verify: Verify::of(&project),
             calls: Calls::of(&found),

@@ -8,7 +8,7 @@ use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse;
-use axum::routing::{get, post};
+use axum::routing::{get, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::TimeoutLayer;
 
@@ -19,9 +19,9 @@ use crate::http::{Allowed, ApiError, Limiter, MAX_BODY, limit_by_credential, lim
 use crate::ledger::Ledger;
 use crate::packages::Packages;
 use crate::public::door::admit;
+use crate::public::gather::Memory;
 use crate::public::log::Published;
-use crate::public::totals::Totals;
-use crate::{control, definitions, executions, health, ledger, packages, public};
+use crate::{control, coverage, definitions, executions, health, ledger, packages, public};
 
 // A page or a receipt is a few rows; what takes longer has met a database that does not answer.
 const PUBLIC_WITHIN: Duration = Duration::from_secs(10);
@@ -49,7 +49,7 @@ impl<T> FromRef<With<T>> for Arc<Ledger> {
 #[derive(Clone, Default)]
 struct Pages {
     published: Published,
-    totals: Totals,
+    memory: Memory,
 }
 
 impl FromRef<With<Pages>> for Published {
@@ -58,9 +58,9 @@ impl FromRef<With<Pages>> for Published {
     }
 }
 
-impl FromRef<With<Pages>> for Totals {
+impl FromRef<With<Pages>> for Memory {
     fn from_ref(with: &With<Pages>) -> Self {
-        with.remembered.totals.clone()
+        with.remembered.memory.clone()
     }
 }
 
@@ -109,6 +109,10 @@ pub(super) fn public(
     let router = Router::new()
         .merge(pages)
         .route("/assets/{name}", get(public::assets::asset))
+        .route(
+            "/v1/coverage",
+            put(coverage::routes::declare).layer(DefaultBodyLimit::max(coverage::routes::LARGEST)),
+        )
         .route("/v1/receipts/{seq}", get(ledger::routes::receipt))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))

@@ -7,7 +7,7 @@ use counterfoil_core::key::{Ledger as LedgerPurpose, SigningKey};
 use counterfoil_core::statement::{PublicText, RetentionDays, SettingName, Settings, SettingsType};
 use counterfoil_core::time::Timestamp;
 
-use super::store;
+use super::{Visibility, store};
 use crate::database::{DatabaseError, ProjectTx};
 use crate::ledger::append::{AppendError, Job, Plan};
 use crate::ledger::facts::{Facts, Questions};
@@ -18,18 +18,21 @@ use crate::ledger::seal::{Accepted, Sealed};
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Setting {
     RetentionDays(RetentionDays),
+    Visibility(Visibility),
 }
 
 impl Setting {
     fn name(self) -> SettingName {
         match self {
             Self::RetentionDays(_) => SettingName::retention_days(),
+            Self::Visibility(_) => SettingName::visibility(),
         }
     }
 
     fn value(self) -> PublicText {
         let text = match self {
             Self::RetentionDays(days) => days.to_string(),
+            Self::Visibility(visibility) => visibility.to_string(),
         };
         text.parse().expect("a setting is a short word or number")
     }
@@ -70,6 +73,7 @@ impl Job for Change<'_> {
     async fn beside(&self, tx: &ProjectTx<'_>, _: &Sealed) -> Result<(), DatabaseError> {
         match self.setting {
             Setting::RetentionDays(days) => store::keep_for(tx, days).await,
+            Setting::Visibility(visibility) => store::show_to(tx, visibility).await,
         }
     }
 }

@@ -13,8 +13,8 @@ pub(super) const PATIENT: &str = "set local statement_timeout = 0; \
                                   set local idle_in_transaction_session_timeout = 0";
 pub(super) const ENTER: &str = "select set_config('counterfoil.project', $1, true)";
 pub(super) const NEXT_PROJECT: &str = "select slot, project_id from directory_next_project($1)";
-const PROJECT: &str = "select issuer, slot, public_id, to_jsonb(p) ->> 'retention_days' from projects p \
-                       where project_id = $1";
+const PROJECT: &str = "select issuer, slot, public_id, to_jsonb(p) ->> 'retention_days', \
+                       to_jsonb(p) ->> 'visibility' from projects p where project_id = $1";
 const TOMBSTONES: &str = "select seq, first_seq, last_seq from tombstones where project_id = $1 order by seq";
 const KEYS: &str = "select thumbprint, purpose, provider, x, introduced, introduced_at, ended, ended_at, revoked \
                     from signing_keys where project_id = $1 order by introduced, thumbprint";
@@ -34,7 +34,8 @@ pub(super) fn project(tx: &mut Transaction<'_>, id: ProjectId, slot: i64) -> any
     let (issuer, named): (String, i64) = (row.try_get(0)?, row.try_get(1)?);
     // Directory, row and issuer name the slot; if they disagree, the one that the issuer does not name is shown.
     let slot = if issuer.contains(&format!("/p/{slot}-")) { named } else { slot };
-    Ok(ProjectRow { id, issuer, slot, public_id: row.try_get(2)?, retention_days: row.try_get(3)? })
+    let (retention_days, visibility) = (row.try_get(3)?, row.try_get(4)?);
+    Ok(ProjectRow { id, issuer, slot, public_id: row.try_get(2)?, retention_days, visibility })
 }
 
 pub(super) fn tombstones(tx: &mut Transaction<'_>, project: Uuid) -> anyhow::Result<Vec<StoredTombstone>> {

@@ -119,10 +119,8 @@ pub(super) fn retention(retention: &Retention) -> Markup {
         section aria-labelledby="retention" {
             h2 id="retention" { "Retention" }
             p {
-                @match retention.days {
-                    Some(days) => { "Bodies of calls are kept for " (days) " days, then emptied under a tombstone." },
-                    None => "No number of days is set: bodies of calls are kept.",
-                }
+                "Bodies of calls are kept for " (retention.days) " whole days after their own, then emptied under a tombstone; \
+                 what a provider still owes is waited for."
                 " Entries, findings, keys and published digests stay. " (retention.tombstones) " tombstones stand in this record."
             }
         }

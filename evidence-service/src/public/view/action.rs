@@ -7,12 +7,12 @@ use counterfoil_core::id::ActionId;
 use counterfoil_core::time::Timestamp;
 use serde::Serialize;
 
-use super::super::door::Visibility;
 use super::super::projection::PublicEntry;
 use super::super::store::FindingRow;
 use super::{Named, Standing, Three};
 use crate::ledger::Project;
 use crate::ledger::store::EntryRow;
+use crate::settings::Visibility;
 
 /// What was read of one action.
 pub(in crate::public) struct GatheredAction {

@@ -63,7 +63,7 @@ pub(super) fn lines(found: &Gathered) -> Vec<CoverageLine> {
         measured: Measured::default(),
         probed: None,
     };
-    for (provider, terms) in &found.terms {
+    for (provider, terms) in found.in_force.said.iter().flat_map(|said| &said.terms) {
         lines.entry(provider.clone()).or_insert_with(|| line(provider)).registry = Some(*terms);
     }
     if let Some((row, (providers, reason))) =
