@@ -13,6 +13,8 @@ pub(crate) mod door;
 pub(crate) mod gather;
 pub(crate) mod log;
 mod page;
+#[cfg(test)]
+mod plans_test;
 pub(crate) mod projection;
 mod reach;
 pub(crate) mod routes;

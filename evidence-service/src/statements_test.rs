@@ -1,6 +1,6 @@
 //! Every statement that the service can run, prepared against the migrated schema.
 
-use crate::cluster::{Binaries, Cluster};
+use crate::cluster::{Binaries, Cluster, Running};
 use crate::config::{Config, DatabaseConfig, PackagesConfig, Rate};
 use crate::database::Sql;
 use crate::setup::{migrate, prepare_database};
@@ -32,13 +32,10 @@ fn all() -> Vec<&'static [(&'static str, Sql)]> {
     all
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn every_statement_prepares_against_the_schema() {
-    let cluster = Cluster::throw_away(&Binaries::find(None).unwrap()).unwrap();
-    let running = cluster.start(&[("fsync", "off")]).unwrap();
-    prepare_database(&running.admin("postgres"), "statements").await.unwrap();
+/// Roles and a database on a throw-away cluster; no keys, no listeners.
+pub(crate) fn config(running: &Running, database: &str) -> Config {
     let nowhere = std::path::PathBuf::new();
-    let config = Config {
+    Config {
         host: "counterfoil.localhost".parse().unwrap(),
         mode: counterfoil_jwks::Mode::Dev,
         listen_public: "127.0.0.1:0".parse().unwrap(),
@@ -53,7 +50,7 @@ async fn every_statement_prepares_against_the_schema() {
         database: DatabaseConfig {
             host: running.socket_folder().to_str().unwrap().to_owned(),
             port: running.port(),
-            name: "statements".to_owned(),
+            name: database.to_owned(),
             app_user: "counterfoil_app".to_owned(),
             reader_user: "counterfoil_reader".to_owned(),
             sweeper_user: "counterfoil_sweeper".to_owned(),
@@ -61,7 +58,15 @@ async fn every_statement_prepares_against_the_schema() {
             password_file: None,
             connections: 1,
         },
-    };
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_statement_prepares_against_the_schema() {
+    let cluster = Cluster::throw_away(&Binaries::find(None).unwrap()).unwrap();
+    let running = cluster.start(&[("fsync", "off")]).unwrap();
+    prepare_database(&running.admin("postgres"), "statements").await.unwrap();
+    let config = config(&running, "statements");
     migrate(&config).await.unwrap();
     migrate(&config).await.expect("a second time changes nothing");
     let (client, driver) = running.admin("statements").connect(tokio_postgres::NoTls).await.unwrap();

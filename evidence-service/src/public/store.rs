@@ -44,6 +44,7 @@ statements! {
     ACTION = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
               from entries e where e.project_id = $1 and e.action = $2 and e.seq >= $3 order by e.seq limit $4";
     ABOUT = include_str!("store/about.sql");
+    RECONCILED = "select upto from reconciled where project_id = $1";
     CALLS = include_str!("store/calls.sql");
     TALLIES = "select account, status, calls from tallies where project_id = $1 and calls > 0 order by account, status";
     CALL_TALLIES = "select provider, verdict, account, status, calls from call_tallies \
@@ -233,7 +234,10 @@ pub(super) struct CallRow {
 
 /// The newest decisions below a seq, newest first.
 pub(super) async fn calls(tx: &ProjectTx<'_>, below: u64, most: i64) -> Result<Vec<CallRow>, DatabaseError> {
-    let rows = tx.rows(CALLS, &[&tx.project().uuid(), &bound(below), &most]).await?;
+    let project = tx.project().uuid();
+    let upto = tx.maybe_row(RECONCILED, &[&project]).await?;
+    let upto: i64 = upto.map_or(Ok(0), |row| row.try_get(0))?;
+    let rows = tx.rows(CALLS, &[&project, &bound(below), &most, &upto]).await?;
     let call = |row: &tokio_postgres::Row| {
         let again: Option<i64> = row.try_get("again_after")?;
         Ok(CallRow {

@@ -48,7 +48,8 @@ fn list(sentences: &[SaidRule]) -> Markup {
 fn published(what: &str, text: Option<&PublishedText>) -> Markup {
     html! {
         @if let Some(text) = text {
-            (what) " " code { (text.document) } ", entry " (text.seq) ", control " (text.control) ", " (text.at) "."
+            (what) " " code { (text.document) } ", entry " (text.seq) ", control " (text.control) ", " (text.at)
+            ", bundle " code { (text.policy) } "."
         }
     }
 }
