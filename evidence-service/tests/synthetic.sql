@@ -1,10 +1,10 @@
 -- Entries from $2 to $3 (exclusive) of project $1, as far as a page looks at them: every second one is a decision, most
--- others are observations, a few are findings and closed days. Only the newest of them keep their bodies, in which the
+-- others are observations, the rest findings and closed days. Only the newest of them keep their bodies, in which the
 -- action $8 becomes their own.
 with numbered as (
     select s.seq,
-           case when s.seq % 30000 = 29999 then 'epoch'
-                when s.seq % 1000 = 1 then 'finding'
+           case when s.seq % 30000 = 15 then 'epoch'
+                when s.seq % 10 = 1 then 'finding'
                 when s.seq % 2 = 0 then 'decision'
                 else 'observation' end as kind,
            ('00000000-0000-7000-8000-' || lpad(to_hex(s.seq / 2), 12, '0'))::uuid as action
@@ -41,8 +41,8 @@ with numbered as (
     on conflict (project_id, account, status) do update set calls = t.calls + excluded.calls
 ), listed as (
     insert into findings (project_id, seq, digest, code, action, about, apart, cleared)
-    select $1, p.seq, p.body_digest, 'MISSING_EXECUTION', p.action, p.seq, p.seq % 3000 = 1,
-           case when p.seq % 5000 <> 1 and p.seq % 3000 <> 1 then p.seq end
+    select $1, p.seq, p.body_digest, 'MISSING_EXECUTION', p.action, p.seq, p.seq % 40 = 1,
+           case when p.seq % 20 <> 11 and p.seq % 40 <> 1 then p.seq end
     from placed p where p.kind = 'finding'
 )
 insert into reconciled (project_id, upto) values ($1, $3)

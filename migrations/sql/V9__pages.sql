@@ -59,6 +59,8 @@ alter table matters enable always trigger matters_tally_delete;
 
 -- What was found and then cleared, newest first, without reading what is open.
 create index findings_cleared on findings (project_id, seq) where cleared is not null;
+-- What was found about one action.
+create index findings_by_action on findings (project_id, action, seq) where action is not null;
 
 alter table call_tallies enable row level security;
 alter table call_tallies force row level security;

@@ -113,7 +113,8 @@ fn framed(frame: &Frame<'_>, main: &Markup) -> Markup {
                     p {
                         "Keys: " a href={(path) "/jwks.json"} { "jwks.json" } " · "
                         a href={(path) "/checkpoint"} { "keep this checkpoint" } " · "
-                        a href={(path) "/entries.json"} { "entries with their statements" }
+                        a href={(path) "/entries.json"} { "entries with their statements" } " · "
+                        a href="/assets/verify.html" { "verify.html, which works without a network" }
                     }
                     p {
                         "No personal data is on this page by construction: it shows labels, codes, times, digests and \

@@ -204,8 +204,13 @@ impl Verify {
                 format!("PAGE={iss}    # or the address that you read this page at"),
                 "curl -fsS -o jwks.json \"$PAGE/jwks.json\"    # keep it: these are the keys that you pin"
                     .to_owned(),
+                "curl -fsS -o package.zip \"$PAGE/package.zip\"    # 202 means: it is being made, ask again"
+                    .to_owned(),
+                "counterfoil verify package.zip --trust jwks.json".to_owned(),
                 "curl -fsS -o receipt.json \"$PAGE/receipts/0\"    # any entry's number".to_owned(),
                 "counterfoil verify receipt.json --trust jwks.json".to_owned(),
+                "counterfoil watch \"$PAGE\" --trust jwks.json --state kept.checkpoint    # from cron"
+                    .to_owned(),
             ],
             entries: format!("{path}/entries.json"),
             checkpoint: format!("{path}/checkpoint"),

@@ -166,3 +166,28 @@ async fn a_service_that_is_told_to_stop_lets_go_of_its_ports() {
         assert!(tokio::net::TcpStream::connect(address).await.is_err());
     }
 }
+
+/// The script of a page comes from its own server, whole or as "the same as before".
+#[tokio::test(flavor = "multi_thread")]
+async fn the_script_of_a_page_is_the_one_that_was_built() {
+    let deployment = Deployment::new().await;
+    let service = deployment.serve().await;
+    let get = |name: &str| service.http.get(format!("{}/assets/{name}", service.public));
+
+    let script = get("verify.js").send().await.expect("answer");
+    assert_eq!(script.status(), StatusCode::OK);
+    assert_eq!(script.headers()["content-type"], "text/javascript; charset=utf-8");
+    let tag = script.headers()["etag"].clone();
+    assert_eq!(&script.bytes().await.expect("bytes")[..], counterfoil_evidence::web::VERIFY_SCRIPT);
+    let again = get("verify.js").header("if-none-match", tag).send().await.expect("answer");
+    assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
+    let kept = get("verify.html").send().await.expect("answer");
+    assert_eq!(&kept.bytes().await.expect("bytes")[..], counterfoil_evidence::web::VERIFY_PAGE);
+    for wrong in ["", "verify.css", "..%2fCargo.toml", "verify.js.json"] {
+        assert_eq!(get(wrong).send().await.expect("answer").status(), StatusCode::NOT_FOUND, "{wrong}");
+    }
+    let page = format!("{}{}", service.public, deployment.project.issuer.page_path());
+    let page = service.http.get(page).send().await.expect("page").text().await.expect("page");
+    assert!(page.contains("<script src=\"/assets/verify.js\" defer></script>"));
+    assert!(page.contains("<div id=\"verify\"") && page.contains("weaker than the check above"));
+}
