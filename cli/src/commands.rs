@@ -5,6 +5,7 @@ mod demo_provider;
 mod dev;
 mod epochs;
 mod export;
+mod findings;
 mod follow;
 mod forget;
 mod fsck;
@@ -74,6 +75,9 @@ enum Command {
     Epochs(epochs::Command),
     /// Forget one person: empty what was said about their actions
     Forget(forget::Arguments),
+    /// List what disagrees in the record, and write a note on it
+    #[command(subcommand)]
+    Findings(findings::Command),
     /// Show or change how long bodies are kept
     Retention(retention::Arguments),
     /// Say who may see the project's page
@@ -110,6 +114,7 @@ impl Program {
             Command::Registry(command) => registry::run(command).await,
             Command::Epochs(command) => epochs::run(command).await,
             Command::Forget(arguments) => done(forget::run(arguments).await),
+            Command::Findings(command) => done(findings::run(command).await),
             Command::Retention(arguments) => done(retention::run(arguments).await),
             Command::Page(arguments) => done(page::run(arguments).await),
             Command::Fsck(arguments) => fsck::run(arguments).await,

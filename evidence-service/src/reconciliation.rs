@@ -8,6 +8,7 @@
 //! Not promised: that parties who agree say the truth. What is compared, and how: docs/formats/reconciliation.md;
 //! for an operator: docs/operating/reconciliation.md.
 
+mod audit;
 mod comparison;
 mod events;
 mod follow;
@@ -22,6 +23,7 @@ mod terms;
 mod tests;
 mod turn;
 
+pub(crate) use audit::{Misplaced, misplaced};
 pub(crate) use follow::follow;
 pub(crate) use gateways::Heard;
 pub use resolve::Which;

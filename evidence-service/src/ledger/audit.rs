@@ -1,7 +1,7 @@
 //! The self-audit: at boot and every hour, each project's ledger recomputed from its signed bodies (P2).
 //!
-//! Promised: any difference, in a chained column, a projection, a key, a document or the head, is `BROKEN_CHAIN` on
-//! the project's page, with the first place that is not right. Not promised: that whoever holds our keys and the
+//! Promised: any difference, in a chained column, a projection, a key, a document or the head, and any in the lists and
+//! sums of the comparison, is `BROKEN_CHAIN` on the project's page, with the first place that is not right. Not promised: that whoever holds our keys and the
 //! database could not hide. `counterfoil fsck` does the same from outside, with keys and checkpoints kept elsewhere.
 
 mod finding;
@@ -18,6 +18,7 @@ use super::append::AppendError;
 use super::store::audit as rows;
 use crate::clock;
 use crate::database::{DatabaseError, ProjectTx};
+use crate::reconciliation::{self, Misplaced};
 use crate::settings::{self, Visibility};
 
 /// What was found.
@@ -31,11 +32,7 @@ impl Ledger {
     /// next from being looked at.
     pub(crate) async fn audit_all(&self) -> Result<(), AppendError> {
         for project in self.all_projects().await? {
-            let kept = match self.audit(project).await {
-                Ok(found) => self.keep_found(project, &found).await,
-                Err(error) => Err(error),
-            };
-            if let Err(error) = kept {
+            if let Err(error) = self.audit_one(project).await {
                 tracing::error!(%project, %error, "self-audit");
             }
         }
@@ -56,19 +53,44 @@ impl Ledger {
         Ok(recompute(&tx, trust).await?)
     }
 
-    async fn keep_found(&self, project: ProjectId, found: &Found) -> Result<(), AppendError> {
-        let broken = found.as_ref().err().map(|broken| shown(&broken.place));
-        let size = found.as_ref().map_or(0, |clean| clean.size);
+    async fn audit_one(&self, project: ProjectId) -> Result<(), AppendError> {
+        match self.audit(project).await? {
+            Err(broken) => {
+                let broken =
+                    Misplaced { place: shown(&broken.place), seq: finding::entry_at_fault(&broken.place) };
+                self.keep_found(project, 0, Some(broken)).await
+            }
+            Ok(clean) => {
+                let misplaced = self.audit_comparison(project).await?;
+                let size = if misplaced.is_some() { 0 } else { clean.size };
+                self.keep_found(project, size, misplaced).await
+            }
+        }
+    }
+
+    async fn audit_comparison(&self, project: ProjectId) -> Result<Option<Misplaced>, AppendError> {
+        let mut client = self.database.app().await?;
+        let tx = client.begin_snapshot(project).await?;
+        Ok(reconciliation::misplaced(&tx).await?)
+    }
+
+    async fn keep_found(
+        &self,
+        project: ProjectId,
+        size: u64,
+        broken: Option<Misplaced>,
+    ) -> Result<(), AppendError> {
         let mut client = self.database.app().await?;
         let tx = client.begin(project).await?;
         let before = rows::last_broken(&tx).await?;
-        rows::keep_audit(&tx, clock::now(), size, broken.as_deref()).await?;
+        let place = broken.as_ref().map(|broken| broken.place.as_str());
+        rows::keep_audit(&tx, clock::now(), size, place).await?;
         tx.commit().await.map_err(DatabaseError::from)?;
         drop(client);
-        if let Some(place) = broken {
+        if let Some(Misplaced { place, seq }) = broken {
             tracing::error!(%project, place, "BROKEN_CHAIN");
             if before.is_none() {
-                self.find_broken_chain(project, found).await?;
+                self.find_broken_chain(project, seq).await?;
             }
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! SQL of the comparison: the work list of open calls, and what was compared and found.
 
+pub(super) mod audit;
 pub(super) mod calls;
 pub(super) mod counts;
 pub(super) mod entries;
@@ -9,4 +10,4 @@ pub(super) mod position;
 
 #[cfg(test)]
 pub(crate) const ALL: &[&[(&str, crate::database::Sql)]] =
-    &[calls::ALL, counts::ALL, entries::ALL, findings::ALL, matters::ALL, position::ALL];
+    &[audit::ALL, calls::ALL, counts::ALL, entries::ALL, findings::ALL, matters::ALL, position::ALL];

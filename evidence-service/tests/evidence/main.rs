@@ -15,6 +15,7 @@ mod gateway;
 mod idempotency;
 mod log;
 mod markup;
+mod matching;
 mod outcomes;
 mod packages;
 mod pages;

@@ -36,6 +36,7 @@ fn about(receipt: PathBuf, trust: PathBuf) -> Arguments {
         replay: false,
         disclosure_key: None,
         json: false,
+        cost: false,
     }
 }
 

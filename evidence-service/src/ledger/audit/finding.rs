@@ -9,7 +9,6 @@ use counterfoil_core::key::{Ledger as LedgerPurpose, SigningKey};
 use counterfoil_core::statement::{Finding, FindingCode, FindingType};
 use counterfoil_core::time::Timestamp;
 
-use super::Found;
 use crate::database::{DatabaseError, ProjectTx};
 use crate::ledger::Ledger;
 use crate::ledger::append::{AppendError, Job, Plan};
@@ -28,22 +27,25 @@ impl Ledger {
     pub(super) async fn find_broken_chain(
         &self,
         project: ProjectId,
-        found: &Found,
+        seq: Option<u64>,
     ) -> Result<(), AppendError> {
-        let Err(broken) = found else { return Ok(()) };
-        let seq = match &broken.place {
-            Place::Entry { seq, .. } | Place::Document { seq, .. } | Place::Tombstone { seq, .. } => {
-                u64::try_from(*seq).ok()
-            }
-            Place::Project { .. }
-            | Place::Setting { .. }
-            | Place::Checkpoint { .. }
-            | Place::Head { .. }
-            | Place::Key { .. } => None,
-        };
         let issuer = self.project(project).await?.issuer.clone();
         self.append(project, &BrokenChain { issuer, seq, signer: &self.keys.ledger }).await?;
         Ok(())
+    }
+}
+
+/// The entry that a place is about.
+pub(super) fn entry_at_fault(place: &Place) -> Option<u64> {
+    match place {
+        Place::Entry { seq, .. } | Place::Document { seq, .. } | Place::Tombstone { seq, .. } => {
+            u64::try_from(*seq).ok()
+        }
+        Place::Project { .. }
+        | Place::Setting { .. }
+        | Place::Checkpoint { .. }
+        | Place::Head { .. }
+        | Place::Key { .. } => None,
     }
 }
 
