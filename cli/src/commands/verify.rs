@@ -63,10 +63,6 @@ pub struct Arguments {
     /// Print one JSON document instead of lines
     #[arg(long)]
     json: bool,
-
-    /// With a package: say on standard error how much processor time and memory it took
-    #[arg(long, hide = true)]
-    cost: bool,
 }
 
 pub fn run(arguments: &Arguments) -> ExitCode {
@@ -98,9 +94,6 @@ fn one_package(file: &Path, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let outcome = package::verify(file, &keys, &brought)?;
     let text = if arguments.json { outcome.json() } else { outcome.lines() };
     let _ = std::io::stdout().write_all(text.as_bytes());
-    if arguments.cost {
-        eprintln!("{}", cost::so_far());
-    }
     Ok(ExitCode::from(outcome.exit_code()))
 }
 
@@ -208,8 +201,6 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     }
     Ok(bytes)
 }
-
-mod cost;
 
 #[cfg(test)]
 mod tests;

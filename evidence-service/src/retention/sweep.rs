@@ -132,6 +132,9 @@ impl Ledger {
             };
             let late =
                 if upto > 0 { store::delete_late_openings(&tx, before, most_at_once()).await? } else { 0 };
+            if late == 0 && !moved {
+                return Ok(());
+            }
             if moved {
                 store::delete_helpers(&tx, upto, before).await?;
             }

@@ -36,7 +36,6 @@ fn about(receipt: PathBuf, trust: PathBuf) -> Arguments {
         replay: false,
         disclosure_key: None,
         json: false,
-        cost: false,
     }
 }
 
