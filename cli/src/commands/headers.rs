@@ -87,8 +87,9 @@ fn set(id: &ProviderId, header: &HeaderName, env: Option<&str>, files: &Files) -
     };
     let place = Place { provider: id.clone(), name: header.clone(), origin };
     let told = format!("{id} {header} for {}", place.origin);
-    credentials::open_or_begin(&folder)?.set(place, &value)?;
+    // First the name: should the rest fail, a gateway does not start without the value, and says so.
     description.name(id, header)?;
+    credentials::open_or_begin(&folder)?.set(place, &value)?;
     println!("sealed     {told}; a gateway that runs goes on with what it had until it is started again");
     Ok(())
 }
@@ -124,7 +125,7 @@ struct Description {
 impl Description {
     fn open(files: &Files, folder: &Folder) -> anyhow::Result<Self> {
         let (path, is_gateways) = match &files.config {
-            Some(path) => (path.clone(), false),
+            Some(path) => (path.clone(), *path == folder.gateway_config()),
             None if Path::new(PLAN).exists() => (PLAN.into(), false),
             None => (folder.gateway_config(), true),
         };
@@ -194,4 +195,56 @@ fn from_standard_input() -> anyhow::Result<Credential> {
     let value = text.trim_end_matches(['\n', '\r']);
     ensure!(!value.is_empty(), "there is no value on standard input");
     Ok(Credential::parse(value)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use counterfoil_gateway::Config;
+
+    const GATEWAY: &str = r#"
+listen = "127.0.0.1:8787"
+evidence_url = "http://127.0.0.1:8789"
+service_token_file = "service-token"
+keys = "gateway-keys.sealed"
+kek_file = "gateway.kek"
+mode = "dev"
+[[project]]
+id = "prj_019355a0c0007000800000000000a001"
+# theirs
+[provider.linear]
+project = "prj_019355a0c0007000800000000000a001"
+url = "https://mcp.linear.app/mcp"
+"#;
+
+    /// C5: where no counterfoil.toml describes providers, the gateway's own file is told, and still loads.
+    #[test]
+    fn a_gateways_own_file_names_what_is_sealed() {
+        let temporary = tempfile::tempdir().unwrap();
+        let folder = Folder::open(temporary.path()).unwrap();
+        fs::write(folder.gateway_config(), GATEWAY).unwrap();
+        let files = || Files { dir: folder.path().to_owned(), config: Some(folder.gateway_config()) };
+        let (id, header): (ProviderId, HeaderName) =
+            ("linear".parse().unwrap(), "Authorization".parse().unwrap());
+        let told = || Config::from_file(&folder.gateway_config());
+
+        set(&id, &header, Some("PATH"), &files()).unwrap();
+        set(&id, &header, Some("PATH"), &files()).unwrap();
+
+        let config = told().unwrap();
+        assert_eq!(config.credentials, Some(folder.gateway_credentials()));
+        assert_eq!(config.providers[&id].sealed_headers, [header.clone()].into());
+        let text = fs::read_to_string(folder.gateway_config()).unwrap();
+        assert!(text.contains("# theirs") && !text.contains(&std::env::var("PATH").unwrap()), "{text}");
+        assert_eq!(credentials::open(&folder).unwrap().places().count(), 1);
+
+        remove(&id, &header, &files()).unwrap();
+        assert!(told().unwrap().providers[&id].sealed_headers.is_empty());
+        assert_eq!(credentials::open(&folder).unwrap().places().count(), 0);
+        assert!(remove(&id, &header, &files()).is_err());
+        for (id, header) in [("nobody", "x-key"), ("linear", "host")] {
+            let refused = set(&id.parse().unwrap(), &header.parse().unwrap(), Some("PATH"), &files());
+            assert!(refused.is_err(), "{id} {header}");
+        }
+    }
 }
