@@ -153,6 +153,16 @@ def findings():
     record.decide(2000, verdict="DENY", reason="no_rule", rules=[], capability=None, action="act_019355a0c1007000800000000000b003")
     cases["execution_missing_and_omitted"] = case("owed, never given, and more than fifteen minutes past the deadline", pack(record), "OMITTED", 21)
     cases["execution_not_owed"] = case("the registry says that this provider signs nothing", pack(record), "UNANCHORED", 10, signs=False)
+    for name, about, action, answer, code in [
+        ("observation_before_its_decision", "it overtook its decision and counts all the same: a statement was owed from there on", ACTION, "OMITTED", 21),
+        ("observation_of_another_action", "it names the decision and another action: nobody has observed this one", "act_019355a0c1007000800000000000b004", "UNANCHORED", 10),
+    ]:
+        record = Record()
+        record.observe(record.decide(10), 11, action=action)
+        (_, decided, _), (_, seen, _) = record.rows[-2:]
+        record.rows[-2:] = [("observation", seen, 10), ("decision", decided, 11)]
+        record.decide(2000, verdict="DENY", reason="no_rule", rules=[], capability=None, action="act_019355a0c1007000800000000000b003")
+        cases[name] = case(about, pack(record), answer, code)
     record = Record()
     decided = record.decide(10)
     record.observe(decided, 11)

@@ -8,7 +8,7 @@ import type { JsonObject } from "../format/json.js";
 import { codeOrder } from "../format/shapes.js";
 import { Cap } from "./cap.js";
 import { stray, type Cleared, type Found } from "./found.js";
-import { decidedBy, observedBy, type Stated } from "./matter.js";
+import { decidedBy, observedBy, type Observed, type Stated } from "./matter.js";
 import { isSettled, termsOf, type Due, type Open } from "./open.js";
 import { reconcile } from "./reconcile.js";
 import { UNCHECKED, broken, type Report } from "./report.js";
@@ -30,6 +30,8 @@ export class Book {
   private readonly byAge = new Map<string, number>();
   /** Kept decisions whose body was erased. */
   private readonly erased = new Set<string>();
+  /** In the second pass, observations of decisions that do not stand yet. */
+  private readonly early = new Map<string, { action: string; observed: Observed }>();
   /** Findings that stand: `<code> <digest>` of what they are about, and the same by their own digest. */
   private readonly stand = new Set<string>();
   private readonly standAs = new Map<string, { code: string; about: string }>();
@@ -52,7 +54,10 @@ export class Book {
 
   decide(decision: JsonObject, entry: Entry, due: Due, report: Report): void {
     const decided = decidedBy(decision, entry);
-    this.open.set(entry.body, { matter: { decided, observed: null, stated: [] }, due, cleared: [] });
+    const early = this.early.get(entry.body);
+    const observed = early !== undefined && early.action === decided.action ? early.observed : null;
+    this.early.delete(entry.body);
+    this.open.set(entry.body, { matter: { decided, observed, stated: [] }, due, cleared: [] });
     this.byAge.set(entry.body, decided.at);
     this.settle(entry.body, decided.at, report);
   }
@@ -60,10 +65,18 @@ export class Book {
   observe(seen: JsonObject, entry: Entry, report: Report): void {
     const decision = String(seen.decision);
     const open = this.open.get(decision);
-    if (!open) return this.suspect(decision);
-    if (open.matter.observed) return;
+    if (!open) return this.observeEarly(decision, seen, entry);
+    if (open.matter.observed || open.matter.decided.action !== seen.action) return;
     open.matter.observed = observedBy(seen, entry);
     this.settle(decision, Date.parse(entry.at), report);
+  }
+
+  /** A gateway that waited in vain for a commit says so, and its word may be numbered before the decision. */
+  private observeEarly(decision: string, seen: JsonObject, entry: Entry): void {
+    if (this.kept === null) return this.suspect(decision);
+    if (!this.early.has(decision)) {
+      this.early.set(decision, { action: String(seen.action), observed: observedBy(seen, entry) });
+    }
   }
 
   /** `key`: the thumbprint that the statement names; null if it is of no key of this project. */
