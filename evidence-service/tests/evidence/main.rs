@@ -11,6 +11,7 @@ mod deployment;
 mod doubt;
 mod executions;
 mod export;
+mod foreign;
 mod gateway;
 mod idempotency;
 mod log;
