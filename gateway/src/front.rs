@@ -75,6 +75,8 @@ async fn nothing() -> Response {
 }
 
 #[cfg(test)]
+mod foreign_tests;
+#[cfg(test)]
 mod list_tests;
 #[cfg(test)]
 mod lost_tests;

@@ -60,31 +60,6 @@ async fn a_caller_without_a_key_we_know_learns_nothing() {
     }
 }
 
-#[tokio::test]
-async fn a_provider_of_another_project_is_as_unknown_as_any() {
-    let world = World::with(|config| {
-        let other = "prj_019355a0c0007000800000000000a002".parse().expect("an id");
-        config.projects.push(crate::config::ProjectConfig { id: other, log_key: None });
-        let mut foreign = config.providers.values().next().expect("one").clone();
-        foreign.project = other;
-        config.providers.insert("mail".parse().expect("an id"), foreign);
-    })
-    .await;
-
-    let foreign = read(world.host.post("/mcp/mail", PING)).await;
-    let absent = read(world.host.post("/mcp/nothing", PING)).await;
-
-    assert_eq!((foreign.status.as_u16(), absent.status.as_u16()), (404, 404));
-    let (mut foreign, mut absent) = (foreign.json(), absent.json());
-    for reply in [&mut foreign, &mut absent] {
-        // Each refusal is an entry of its own; all else is the same.
-        assert_eq!(reply["error"]["data"]["dev.counterfoil/receipt"].take()["verdict"], "DENY");
-    }
-    assert_eq!(foreign, absent);
-    let decisions = world.decisions();
-    assert!(decisions.iter().all(|d| d["provider"].is_null() && d["verdict"] == "DENY"), "{decisions:?}");
-}
-
 // T8, T11: each refusal with a valid key is one recorded DENY, and none is an ALLOW.
 #[tokio::test]
 async fn every_bad_input_is_refused_in_its_own_way_and_recorded() {

@@ -76,6 +76,14 @@ impl Host {
         read(self.client.get(format!("{}{path}", self.base))).await
     }
 
+    /// A bare request under our key, by any method.
+    pub fn ask(&self, method: reqwest::Method, path: &str) -> RequestBuilder {
+        let request = self.client.request(method, format!("{}{path}", self.base)).bearer_auth(&self.key);
+        request
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream")
+    }
+
     /// A request to be changed before it is sent.
     pub fn post(&self, path: &str, body: impl Into<reqwest::Body>) -> RequestBuilder {
         let request = self
