@@ -133,7 +133,10 @@ fn once_each(listed: &[Value]) -> (Vec<(ToolName, &Value)>, Vec<String>) {
 fn one(name: ToolName, tool: &Value, prefix: Option<&str>, folders: &[String]) -> DraftedTool {
     let verb = words::verb_of(name.as_str(), prefix);
     let nouns = arguments::nouns(tool);
-    let fate = fate(verb, tool, &nouns, folders);
+    let fate = match words::secret(name.as_str()).filter(|_| words::reads(verb)) {
+        Some(word) => Fate::Held(format!("a read whose name says `{word}`: it may show a secret")),
+        None => fate(verb, tool, &nouns, folders),
+    };
     DraftedTool { pin: pin_of(tool), hints: hints(tool), name, verb, nouns, fate }
 }
 

@@ -87,6 +87,29 @@ pub fn verb_of(tool: &str, shared_prefix: Option<&str>) -> Verb {
     look_up(READING, first).or_else(|| look_up(LEADING, first)).unwrap_or(Verb::Execute)
 }
 
+/// What these name is read by whoever holds the keys, not by an agent that nobody has looked at.
+const SECRET: &[&str] = &[
+    "env",
+    "environment",
+    "secret",
+    "secrets",
+    "credential",
+    "credentials",
+    "password",
+    "passwords",
+    "token",
+    "tokens",
+    "key",
+    "keys",
+    "cookie",
+    "cookies",
+];
+
+/// The word in a tool's name that says that it may show a secret. A read of one is drafted as held.
+pub fn secret(tool: &str) -> Option<String> {
+    split(tool).into_iter().find(|word| SECRET.contains(&word.as_str()))
+}
+
 /// The verbs of a read.
 pub fn reads(verb: Verb) -> bool {
     matches!(verb, Verb::Read | Verb::List | Verb::Search)
@@ -157,6 +180,17 @@ mod tests {
         }
         for name in ["", "___", "query", "fetch", "open_nodes", "читать"] {
             assert_eq!(verb_of(name, None), Verb::Execute, "{name}");
+        }
+    }
+
+    /// G2: a read that shows the server's environment is not a first day's allow.
+    #[test]
+    fn a_name_that_may_show_a_secret_is_known_by_its_word() {
+        for name in ["get-env", "list_api_keys", "readCredentials", "show_token"] {
+            assert!(secret(name).is_some(), "{name}");
+        }
+        for name in ["read_graph", "get_weather", "list_monkeys"] {
+            assert_eq!(secret(name), None, "{name}");
         }
     }
 
