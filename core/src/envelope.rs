@@ -13,6 +13,7 @@ use crate::statement::{Statement, StatementError};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use std::ops::Range;
 
 /// Largest `received/v1` envelope in bytes: a megabyte of somebody else's bytes, in base64url, and its wrapper.
 pub const MAX_RECEIVED: usize = 1536 * 1024;
@@ -61,11 +62,34 @@ pub enum EnvelopeError {
 }
 
 /// An envelope as it arrived: strictly parsed, its signature not yet checked.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Envelope {
     payload: Value,
     signature: SignatureBlock,
+    /// JCS of the whole, and where JCS(payload) stands in it: asked for again and again, so written once.
+    bytes: Vec<u8>,
+    payload_at: Range<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parts {
+    payload: Value,
+    signature: SignatureBlock,
+}
+
+const BEFORE_PAYLOAD: &[u8] = br#"{"payload":"#;
+const BEFORE_SIGNATURE: &[u8] = br#","signature":"#;
+
+/// JCS of an envelope from JCS(payload): `payload` sorts before `signature`.
+fn whole(payload: &[u8], signature: &SignatureBlock) -> Vec<u8> {
+    let mut text = Vec::with_capacity(payload.len() + 256);
+    text.extend_from_slice(BEFORE_PAYLOAD);
+    text.extend_from_slice(payload);
+    text.extend_from_slice(BEFORE_SIGNATURE);
+    text.extend(canonical(signature));
+    text.push(b'}');
+    text
 }
 
 impl Envelope {
@@ -84,7 +108,12 @@ impl Envelope {
 
     /// The envelope of a text that came through the strict parser.
     pub(crate) fn from_value(value: Value) -> Result<Self, EnvelopeError> {
-        serde_json::from_value(value).map_err(|error| EnvelopeError::Shape(error.to_string()))
+        let parts: Parts =
+            serde_json::from_value(value).map_err(|error| EnvelopeError::Shape(error.to_string()))?;
+        let Parts { payload, signature } = parts;
+        let signed = json::canonical_value(&payload);
+        let payload_at = BEFORE_PAYLOAD.len()..BEFORE_PAYLOAD.len() + signed.len();
+        Ok(Self { bytes: whole(&signed, &signature), payload, signature, payload_at })
     }
 
     pub fn typ(&self) -> Result<&str, EnvelopeError> {
@@ -104,26 +133,21 @@ impl Envelope {
     }
 
     /// JCS(payload): what is signed.
-    pub fn payload_bytes(&self) -> Vec<u8> {
-        json::canonical_value(&self.payload)
+    pub fn payload_bytes(&self) -> &[u8] {
+        &self.bytes[self.payload_at.clone()]
     }
 
     /// JCS of the whole envelope: the body of an entry.
-    pub fn bytes(&self) -> Vec<u8> {
-        let mut text = br#"{"payload":"#.to_vec();
-        text.extend(self.payload_bytes());
-        text.extend(br#","signature":"#);
-        text.extend(canonical(&self.signature));
-        text.push(b'}');
-        text
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     pub fn digest(&self) -> Digest {
-        Digest::of(&self.bytes())
+        Digest::of(&self.bytes)
     }
 
     pub fn verify(&self, key: &PublicKey) -> Result<(), BadSignature> {
-        key.verify(&self.payload_bytes(), &self.signature.sig.0)
+        key.verify(self.payload_bytes(), &self.signature.sig.0)
     }
 
     /// The payload as the statement its `typ` says it is, every member present and none beside.
@@ -143,17 +167,10 @@ pub struct Signed<T> {
 
 impl<T: Serialize> Signed<T> {
     pub fn sign<P: KeyPurpose>(payload: T, key: &SigningKey<P>) -> Self {
-        #[derive(Serialize)]
-        struct Whole<'a, T> {
-            payload: &'a T,
-            signature: SignatureBlock,
-        }
-        let signature = SignatureBlock {
-            alg: Alg::Ed25519,
-            kid: key.kid().clone(),
-            sig: SignatureBytes(key.sign(&canonical(&payload))),
-        };
-        let bytes = canonical(&Whole { payload: &payload, signature });
+        let signed = canonical(&payload);
+        let sig = SignatureBytes(key.sign(&signed));
+        let signature = SignatureBlock { alg: Alg::Ed25519, kid: key.kid().clone(), sig };
+        let bytes = whole(&signed, &signature);
         Self { digest: Digest::of(&bytes), kid: key.kid().clone(), payload, bytes }
     }
 }

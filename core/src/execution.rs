@@ -84,7 +84,7 @@ impl Submitted {
         Ok(Self {
             said: Said::Native(Box::new(said)),
             kid: envelope.kid().to_string(),
-            signed: envelope.payload_bytes(),
+            signed: envelope.payload_bytes().to_vec(),
             signature: envelope.signature(),
         })
     }

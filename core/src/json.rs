@@ -8,6 +8,7 @@
 //! Not promised: that the received bytes were canonical. Canonicalise once and keep the bytes.
 
 mod parser;
+mod serializer;
 mod writer;
 
 use serde::Serialize;
@@ -102,7 +103,9 @@ pub fn parse_within(text: &[u8], profile: Profile, limit: usize) -> Result<Value
 
 /// The RFC 8785 bytes of a value that came out of [`parse`] or is built from strings, integers, booleans and null.
 pub fn canonical<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
-    serde_jcs::to_vec(value).expect("documents of this crate have string keys and finite numbers")
+    let mut text = Vec::with_capacity(1024);
+    serializer::write(value, &mut text).expect("documents of this crate have string keys and finite numbers");
+    text
 }
 
 /// As [`canonical`], for a value that was read.
@@ -114,7 +117,7 @@ pub fn canonical_value(value: &Value) -> Vec<u8> {
 
 /// As [`canonical`], as text.
 pub fn canonical_text<T: Serialize + ?Sized>(value: &T) -> String {
-    serde_jcs::to_string(value).expect("documents of this crate have string keys and finite numbers")
+    String::from_utf8(canonical(value)).expect("a JSON text is UTF-8")
 }
 
 #[cfg(test)]

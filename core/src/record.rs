@@ -152,6 +152,27 @@ pub struct RecordAnswer {
     pub answers: Vec<ItemAnswer>,
 }
 
+/// [`RecordAnswer`] as a gateway reads it: each item's answer only as far as it is needed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawRecordAnswer {
+    pub v: u8,
+    pub ledger_time: Timestamp,
+    /// Each is an [`ItemAnswer`], or for what nobody waits for a [`Trailed`].
+    pub answers: Vec<Box<RawValue>>,
+}
+
+/// An [`ItemAnswer`] without its receipt, which nobody looks at where nobody waits.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Trailed {
+    Recorded,
+    Duplicate,
+    Refused { reason: RefusedReason },
+    Kept,
+    Unknown,
+}
+
 /// The fate of one item. `digest` is that of the envelope (of the decision, for an opening).
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "answer", rename_all = "snake_case", deny_unknown_fields)]
@@ -249,6 +270,35 @@ mod tests {
             Item::Statement(item) => assert_eq!(item.statement.get(), statement),
             other => panic!("a statement became {other:?}"),
         }
+    }
+
+    #[test]
+    fn what_trails_is_answered_alike_with_and_without_its_receipt() {
+        let vector: serde_json::Value =
+            serde_json::from_str(include_str!("../../docs/vectors/receipts/observation.json")).expect("JSON");
+        let receipt: Receipt = serde_json::from_str(&vector["receipt"].to_string()).expect("a receipt");
+        let digest = Digest::of(b"statement");
+        let recorded = || Recorded { digest, receipt: receipt.clone() };
+        let answers = vec![
+            ItemAnswer::Recorded(recorded()),
+            ItemAnswer::Duplicate(recorded()),
+            ItemAnswer::Refused { digest: None, reason: RefusedReason::Malformed },
+            ItemAnswer::Kept { digest },
+            ItemAnswer::Unknown { digest },
+        ];
+        let ledger_time = Timestamp::parse("2026-11-30T11:20:00.123Z").expect("a time");
+        let sent = serde_json::to_string(&RecordAnswer { v: 1, ledger_time, answers }).expect("serialises");
+
+        let arrived: RawRecordAnswer = serde_json::from_str(&sent).expect("reads back");
+
+        let trailed: Vec<Trailed> =
+            arrived.answers.iter().map(|raw| serde_json::from_str(raw.get()).expect("an answer")).collect();
+        let refused = Trailed::Refused { reason: RefusedReason::Malformed };
+        assert_eq!(
+            trailed,
+            [Trailed::Recorded, Trailed::Duplicate, refused, Trailed::Kept, Trailed::Unknown]
+        );
+        assert!(arrived.answers.iter().all(|raw| serde_json::from_str::<ItemAnswer>(raw.get()).is_ok()));
     }
 
     #[test]

@@ -30,6 +30,6 @@ pub use resolve::Which;
 pub(crate) use resolve::{list, resolve};
 #[cfg(test)]
 pub(crate) use store::ALL;
-pub(crate) use store::calls::{close, open};
+pub(crate) use store::calls::open_and_close;
 pub use store::findings::Listed;
 pub(crate) use sweep::sweep;

@@ -81,6 +81,37 @@ async fn every_statement_prepares_against_the_schema() {
         count += 1;
     }
     assert!(count > 40, "{count}");
+    appends_read_by_index(&client).await;
+}
+
+/// Plans are made while a ledger is nearly empty and stay when it is not: none may be one that reads a whole project.
+async fn appends_read_by_index(client: &tokio_postgres::Client) {
+    client.batch_execute("set plan_cache_mode = force_generic_plan").await.unwrap();
+    let mut seen = 0;
+    for (name, sql) in all().into_iter().flatten() {
+        if !["FACTS", "OPEN", "CLOSE"].contains(name) {
+            continue;
+        }
+        let nothing = vec!["null"; client.prepare(sql.text()).await.unwrap().params().len()].join(", ");
+        client.batch_execute(&format!("prepare planned as {}", sql.text())).await.unwrap();
+        let explain = format!("explain (costs off) execute planned ({nothing})");
+        let plan = client.simple_query(&explain).await.unwrap();
+        let lines = plan.iter().filter_map(|message| match message {
+            tokio_postgres::SimpleQueryMessage::Row(row) => row.get(0),
+            _ => None,
+        });
+        let plan: Vec<&str> = lines.map(str::trim).collect();
+        let of_whole = plan.iter().any(|line| {
+            let large = ["entries", "open_calls", "idempotency"];
+            let seq = large.iter().any(|table| line.contains(&format!("Seq Scan on {table}")));
+            seq || *line == "Index Cond: (project_id = $1)"
+        });
+        assert!(!of_whole, "{name} reads a whole project:\n{}", plan.join("\n"));
+        assert!(plan.iter().any(|line| line.starts_with("Index Cond")), "{name}: {plan:?}");
+        client.batch_execute("deallocate planned").await.unwrap();
+        seen += 1;
+    }
+    assert_eq!(seen, 3);
 }
 
 /// A `statements!` that the list above does not know would never be prepared.

@@ -40,7 +40,8 @@ pub fn decide(call: &Classified, now: Timestamp, key: &SigningKey<key::Decision>
         call.received.caller.principal.as_deref().map(|principal| commitments.of("principal", principal));
     let args = call.arguments().map(|arguments| commitments.of_provider("args", &document_value(arguments)));
     let class = class(call, &mut commitments);
-    let committed = commitments.of("facts", &facts.digest().to_string());
+    let document = facts.bytes();
+    let committed = commitments.of("facts", &Digest::of(&document).to_string());
     let signed = Signed::sign(
         Decision { principal, class, args, facts: committed, ..statement(call, &judgement, now, committed) },
         key,
@@ -52,7 +53,7 @@ pub fn decide(call: &Classified, now: Timestamp, key: &SigningKey<key::Decision>
         opening: keeps_openings(call).then(|| Opening {
             seed: commitments.seed,
             values: commitments.values,
-            facts: facts.document(),
+            facts: document,
         }),
     }
 }

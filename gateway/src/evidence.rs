@@ -8,7 +8,7 @@ use counterfoil_core::control::{Snapshot, Unchanged};
 use counterfoil_core::definition::Definitions;
 use counterfoil_core::digest::Digest;
 use counterfoil_core::id::{InstanceId, ProjectId};
-use counterfoil_core::record::{RecordAnswer, RecordRequest};
+use counterfoil_core::record::{RawRecordAnswer, RecordRequest};
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, StatusCode, header};
 use serde::de::DeserializeOwned;
@@ -107,7 +107,7 @@ impl Evidence {
         self.instance
     }
 
-    pub async fn record(&self, request: &RecordRequest) -> Result<RecordAnswer, NoAnswer> {
+    pub async fn record(&self, request: &RecordRequest) -> Result<RawRecordAnswer, NoAnswer> {
         let body = serde_json::to_vec(request).expect("record requests have string keys only");
         let request = self
             .client

@@ -1,7 +1,8 @@
 //! The reader behind [`super::parse`]: recursive descent over text, keeping the path for refusals.
 //!
 //! It is our own because serde_json turns a 30-digit integer into a double before anybody can object, and keeps the
-//! last of two equal keys. Strings are decoded by serde_json, which refuses lone surrogates.
+//! last of two equal keys. Strings with
+//! escapes are decoded by serde_json, which refuses lone surrogates.
 
 use super::{JsonError, JsonReason, MAX_DEPTH, MAX_INTEGER, Profile};
 use serde_json::{Map, Number, Value};
@@ -18,8 +19,10 @@ pub(super) fn read(text: &str, profile: Profile) -> Result<Value, JsonError> {
     }
 }
 
-enum Step {
-    Key(String),
+/// A place on the way down. A key is kept as its token and decoded only for a refusal.
+#[derive(Clone, Copy)]
+enum Step<'t> {
+    Key(&'t str),
     Index(usize),
 }
 
@@ -27,17 +30,19 @@ struct Reader<'t> {
     text: &'t str,
     at: usize,
     profile: Profile,
-    path: Vec<Step>,
+    path: Vec<Step<'t>>,
 }
 
-impl Reader<'_> {
+impl<'t> Reader<'t> {
     fn refuse(&self, reason: JsonReason) -> JsonError {
         let mut path = String::from("$");
         for step in &self.path {
             match step {
                 Step::Index(index) => path.push_str(&format!("[{index}]")),
-                Step::Key(key) if is_plain(key) => path.push_str(&format!(".{key}")),
-                Step::Key(key) => path.push_str(&format!("[{}]", Value::String(key.clone()))),
+                Step::Key(token) => match serde_json::from_str::<String>(token).unwrap_or_default() {
+                    key if is_plain(&key) => path.push_str(&format!(".{key}")),
+                    key => path.push_str(&format!("[{}]", Value::String(key))),
+                },
             }
         }
         JsonError::at(path, reason)
@@ -99,8 +104,9 @@ impl Reader<'_> {
             if self.peek() != Some(b'"') {
                 return self.syntax("expected a key");
             }
+            let from = self.at;
             let key = self.string()?;
-            self.path.push(Step::Key(key.clone()));
+            self.path.push(Step::Key(&self.text[from..self.at]));
             if self.profile == Profile::Strict && !key.is_ascii() {
                 return Err(self.refuse(JsonReason::KeyNotAscii));
             }
@@ -160,15 +166,26 @@ impl Reader<'_> {
         let start = self.at;
         let bytes = self.text.as_bytes();
         self.at += 1;
+        let mut plain = true;
         loop {
             match bytes.get(self.at) {
                 None => return self.syntax("unterminated string"),
                 Some(b'"') => break,
-                Some(b'\\') => self.at += 2,
-                Some(_) => self.at += 1,
+                Some(b'\\') => {
+                    plain = false;
+                    self.at += 2;
+                }
+                Some(byte) => {
+                    plain &= (b' '..=b'~').contains(byte);
+                    self.at += 1;
+                }
             }
         }
         self.at += 1;
+        // Printable ASCII without an escape stands for itself, and nothing in it is unsignable.
+        if plain {
+            return Ok(self.text[start + 1..self.at - 1].to_owned());
+        }
         let token = bytes.get(start..self.at).unwrap_or_default();
         let decoded: String =
             serde_json::from_slice(token).map_err(|_| self.refuse(JsonReason::BadString))?;

@@ -104,15 +104,82 @@ fn any_json() -> impl Strategy<Value = serde_json::Value> {
 
 proptest! {
     #[test]
-    fn three_canonicalisers_agree_and_reading_back_changes_nothing(value in any_json()) {
+    fn four_canonicalisers_agree_and_reading_back_changes_nothing(value in any_json()) {
         let ours = canonical(&value);
         let theirs = serde_json_canonicalizer::to_vec(&value).expect("canonicalises");
         prop_assert_eq!(&ours, &theirs);
         prop_assert_eq!(&canonical_value(&value), &theirs);
+        prop_assert_eq!(&serde_jcs::to_vec(&value).expect("canonicalises"), &theirs);
 
         // Large doubles print as integers ("100000000000000000000"); those the parser refuses on purpose.
         if let Ok(again) = parse(&ours, Profile::Foreign) {
             prop_assert_eq!(canonical(&again), ours);
         }
     }
+}
+
+/// Every shape that a statement of ours may have.
+#[derive(serde::Serialize)]
+struct Shapes {
+    zebra: Option<u8>,
+    apple: Option<&'static str>,
+    unit: (),
+    pair: (i32, char),
+    new: Newtype,
+    variant: Variant,
+    wrapped: Variant,
+    #[serde(rename = "ünder\"line")]
+    odd: std::collections::BTreeMap<Variant, u64>,
+    #[serde(flatten)]
+    more: std::collections::HashMap<String, f32>,
+    big: u64,
+    bigger: i64,
+    bytes: Vec<u8>,
+}
+
+#[derive(serde::Serialize)]
+struct Newtype(bool);
+
+#[derive(Eq, Ord, PartialEq, PartialOrd, serde::Serialize)]
+enum Variant {
+    Second,
+    #[serde(rename = "first\n")]
+    First,
+    Wrapped(u8),
+}
+
+#[test]
+fn typed_documents_come_out_as_two_others_write_them() {
+    let shapes = Shapes {
+        zebra: None,
+        apple: Some("\u{1f600}\u{7}\\"),
+        unit: (),
+        pair: (-7, 'é'),
+        new: Newtype(true),
+        variant: Variant::First,
+        wrapped: Variant::Wrapped(3),
+        odd: [(Variant::Second, 1), (Variant::First, 2)].into(),
+        more: [("k\u{fb33}".to_owned(), 0.5), ("k\u{1f600}".to_owned(), 1e30)].into(),
+        big: u64::MAX,
+        bigger: MAX_INTEGER + 2,
+        bytes: vec![1, 2],
+    };
+
+    let ours = canonical_text(&shapes);
+
+    assert_eq!(ours, serde_jcs::to_string(&shapes).expect("canonicalises"));
+    assert_eq!(ours, serde_json_canonicalizer::to_string(&shapes).expect("canonicalises"));
+}
+
+#[test]
+fn a_document_with_two_members_of_one_name_is_never_written() {
+    struct Twice;
+    impl serde::Serialize for Twice {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_map([("a", 1), ("b", 2), ("a", 3)])
+        }
+    }
+    assert!(serializer::write(&Twice, &mut Vec::new()).is_err());
+    let numbered = std::collections::BTreeMap::from([(1, 2)]);
+    assert!(serializer::write(&numbered, &mut Vec::new()).is_err());
 }

@@ -44,7 +44,7 @@ pub(super) fn write(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-fn string(text: &str, out: &mut Vec<u8>) {
+pub(super) fn string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut plain = 0;
     for (at, byte) in text.bytes().enumerate() {

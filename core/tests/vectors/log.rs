@@ -49,7 +49,7 @@ pub fn chain(case: &[u8]) -> Outcome {
             let text = serde_json::to_vec(&case.statement).map_err(|e| e.to_string())?;
             let envelope = Envelope::parse(&text).map_err(|e| e.to_string())?;
             envelope.statement().map_err(|e| e.to_string())?;
-            equal("payload", envelope.payload_bytes(), case.canonical_payload.into_bytes())?;
+            equal("payload", envelope.payload_bytes(), case.canonical_payload.as_bytes())?;
             equal("digest", envelope.digest().to_string(), case.digest)?;
             equal("body", case.entry.body, envelope.digest())?;
             equal("entry", case.entry.bytes(), case.canonical_entry.into_bytes())?;

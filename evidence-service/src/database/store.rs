@@ -3,6 +3,11 @@
 use super::statement::statements;
 
 statements! {
+    BEGIN = "begin";
+    BEGIN_SNAPSHOT = "begin isolation level repeatable read read only";
+    // In capitals, as the client library would write it: a test stands in between and looks for it.
+    COMMIT = "COMMIT";
+    ROLLBACK = "rollback";
     // Local to the transaction, so that a pooled connection never carries a tenant over. Two seconds: a replica that
     // is stopped inside its transaction must not keep a kill waiting for more than three.
     ENTER = "select set_config('counterfoil.project', $1, true), set_config('lock_timeout', '2000', true), \

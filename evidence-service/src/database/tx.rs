@@ -1,16 +1,22 @@
 //! The transaction of one project, and questions to the directory.
 
 use counterfoil_core::id::ProjectId;
-use deadpool_postgres::{Object, Transaction};
+use deadpool_postgres::Object;
+use futures_util::FutureExt as _;
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{IsolationLevel, Row};
 
 use super::{DatabaseError, Sql, store};
 
 /// A transaction that sees exactly one project. Dropping it rolls back.
+///
+/// Not the client library's own, which waits for the answer to `begin` before anything else may be sent: here the
+/// first statements travel right behind it.
 pub(crate) struct ProjectTx<'c> {
-    tx: Transaction<'c>,
+    client: &'c Object,
     project: ProjectId,
+    /// Whether a `rollback` is owed.
+    open: bool,
 }
 
 pub(crate) type Parameters<'p> = &'p [&'p (dyn ToSql + Sync)];
@@ -20,37 +26,7 @@ pub(crate) type Asked<'p> = (Sql, Parameters<'p>);
 
 impl<'c> ProjectTx<'c> {
     pub(super) async fn begin(client: &'c mut Object, project: ProjectId) -> Result<Self, DatabaseError> {
-        let tx = client.transaction().await?;
-        let enter = tx.prepare_cached(store::ENTER.text()).await?;
-        tx.query_one(&enter, &[&project.uuid().to_string()]).await?;
-        Ok(Self { tx, project })
-    }
-
-    /// As [`Self::begin`], with two more statements that travel right behind the first one instead of waiting for its
-    /// answer. The server still runs them one after the other, each under a snapshot of its own, and none after one
-    /// that failed.
-    pub(super) async fn begin_with(
-        client: &'c mut Object,
-        project: ProjectId,
-        (first, second): (Asked<'_>, Asked<'_>),
-    ) -> Result<(Self, Option<Row>, Option<Row>), DatabaseError> {
-        let tx = client.transaction().await?;
-        // Prepared before anything is sent, so that the order of sending is the order below.
-        let enter = tx.prepare_cached(store::ENTER.text()).await?;
-        let (one, two) =
-            (tx.prepare_cached(first.0.text()).await?, tx.prepare_cached(second.0.text()).await?);
-        let name = project.uuid().to_string();
-        let parameters: [&(dyn ToSql + Sync); 1] = [&name];
-        // INVARIANT: `join3` polls in this order, and a query is sent when it is first polled.
-        let (entered, first, second) = futures_util::future::join3(
-            tx.query_one(&enter, &parameters),
-            tx.query_opt(&one, first.1),
-            tx.query_opt(&two, second.1),
-        )
-        .await;
-        entered?;
-        let (first, second) = (first?, second?);
-        Ok((Self { tx, project }, first, second))
+        Self::enter(client, project, (store::BEGIN, store::ENTER)).await
     }
 
     /// Sees one moment of the project for as long as it lasts, and changes nothing.
@@ -58,11 +34,56 @@ impl<'c> ProjectTx<'c> {
         client: &'c mut Object,
         project: ProjectId,
     ) -> Result<Self, DatabaseError> {
-        let snapshot = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
-        let tx = snapshot.read_only(true).start().await?;
-        let enter = tx.prepare_cached(store::ENTER_TO_READ.text()).await?;
-        tx.query_one(&enter, &[&project.uuid().to_string()]).await?;
-        Ok(Self { tx, project })
+        Self::enter(client, project, (store::BEGIN_SNAPSHOT, store::ENTER_TO_READ)).await
+    }
+
+    async fn enter(
+        client: &'c mut Object,
+        project: ProjectId,
+        (begin, enter): (Sql, Sql),
+    ) -> Result<Self, DatabaseError> {
+        let enter = client.prepare_cached(enter.text()).await?;
+        let tx = Self { client, project, open: true };
+        let name = project.uuid().to_string();
+        let parameters: [&(dyn ToSql + Sync); 1] = [&name];
+        // INVARIANT: `join` polls in this order, and a query is sent when it is first polled.
+        let (begun, entered) = futures_util::future::join(
+            tx.client.batch_execute(begin.text()),
+            tx.client.query_one(&enter, &parameters),
+        )
+        .await;
+        begun?;
+        entered?;
+        Ok(tx)
+    }
+
+    /// As [`Self::begin`], with two more statements that travel right behind the first ones instead of waiting for
+    /// their answers. The server still runs them one after the other, each under a snapshot of its own, and none
+    /// after one that failed.
+    pub(super) async fn begin_with(
+        client: &'c mut Object,
+        project: ProjectId,
+        (first, second): (Asked<'_>, Asked<'_>),
+    ) -> Result<(Self, Option<Row>, Option<Row>), DatabaseError> {
+        // Prepared before anything is sent, so that the order of sending is the order below.
+        let enter = client.prepare_cached(store::ENTER.text()).await?;
+        let one = client.prepare_cached(first.0.text()).await?;
+        let two = client.prepare_cached(second.0.text()).await?;
+        let tx = Self { client, project, open: true };
+        let name = project.uuid().to_string();
+        let parameters: [&(dyn ToSql + Sync); 1] = [&name];
+        // INVARIANT: `join4` polls in this order, and a query is sent when it is first polled.
+        let (begun, entered, first, second) = futures_util::future::join4(
+            tx.client.batch_execute(store::BEGIN.text()),
+            tx.client.query_one(&enter, &parameters),
+            tx.client.query_opt(&one, first.1),
+            tx.client.query_opt(&two, second.1),
+        )
+        .await;
+        begun?;
+        entered?;
+        let (first, second) = (first?, second?);
+        Ok((tx, first, second))
     }
 
     pub(crate) fn project(&self) -> ProjectId {
@@ -70,8 +91,8 @@ impl<'c> ProjectTx<'c> {
     }
 
     pub(crate) async fn rows(&self, sql: Sql, parameters: Parameters<'_>) -> Result<Vec<Row>, DatabaseError> {
-        let statement = self.tx.prepare_cached(sql.text()).await?;
-        Ok(self.tx.query(&statement, parameters).await?)
+        let statement = self.client.prepare_cached(sql.text()).await?;
+        Ok(self.client.query(&statement, parameters).await?)
     }
 
     pub(crate) async fn maybe_row(
@@ -79,13 +100,13 @@ impl<'c> ProjectTx<'c> {
         sql: Sql,
         parameters: Parameters<'_>,
     ) -> Result<Option<Row>, DatabaseError> {
-        let statement = self.tx.prepare_cached(sql.text()).await?;
-        Ok(self.tx.query_opt(&statement, parameters).await?)
+        let statement = self.client.prepare_cached(sql.text()).await?;
+        Ok(self.client.query_opt(&statement, parameters).await?)
     }
 
     pub(crate) async fn row(&self, sql: Sql, parameters: Parameters<'_>) -> Result<Row, DatabaseError> {
-        let statement = self.tx.prepare_cached(sql.text()).await?;
-        Ok(self.tx.query_one(&statement, parameters).await?)
+        let statement = self.client.prepare_cached(sql.text()).await?;
+        Ok(self.client.query_one(&statement, parameters).await?)
     }
 
     /// Runs a statement that must touch exactly `expected` rows.
@@ -95,23 +116,47 @@ impl<'c> ProjectTx<'c> {
         sql: Sql,
         parameters: Parameters<'_>,
     ) -> Result<(), DatabaseError> {
-        let statement = self.tx.prepare_cached(sql.text()).await?;
-        let touched = self.tx.execute(&statement, parameters).await?;
+        let statement = self.client.prepare_cached(sql.text()).await?;
+        let touched = self.client.execute(&statement, parameters).await?;
         if touched == expected {
             return Ok(());
         }
         Err(DatabaseError::Refused(format!("{touched} rows changed where {expected} should have")))
     }
 
+    /// Runs statements that may touch any number of rows, one after the other, in one journey.
+    pub(crate) async fn touch_each(&self, asked: &[Asked<'_>]) -> Result<(), DatabaseError> {
+        // Prepared before anything is sent, so that the order of sending is the order given.
+        let mut prepared = Vec::with_capacity(asked.len());
+        for (sql, parameters) in asked {
+            prepared.push((self.client.prepare_cached(sql.text()).await?, *parameters));
+        }
+        // INVARIANT: `try_join_all` first polls its futures in this order, and a query is sent when it is first polled.
+        let runs = prepared.iter().map(|(statement, parameters)| self.client.execute(statement, parameters));
+        futures_util::future::try_join_all(runs).await?;
+        Ok(())
+    }
+
     /// Runs a statement that may touch any number of rows.
     pub(crate) async fn touch(&self, sql: Sql, parameters: Parameters<'_>) -> Result<u64, DatabaseError> {
-        let statement = self.tx.prepare_cached(sql.text()).await?;
-        Ok(self.tx.execute(&statement, parameters).await?)
+        let statement = self.client.prepare_cached(sql.text()).await?;
+        Ok(self.client.execute(&statement, parameters).await?)
     }
 
     /// An error says only that the answer did not come: the commit may stand. See `ledger::doubt`.
-    pub(crate) async fn commit(self) -> Result<(), tokio_postgres::Error> {
-        self.tx.commit().await
+    pub(crate) async fn commit(mut self) -> Result<(), tokio_postgres::Error> {
+        self.open = false;
+        self.client.batch_execute(store::COMMIT.text()).await
+    }
+}
+
+impl Drop for ProjectTx<'_> {
+    fn drop(&mut self) {
+        if self.open {
+            // Polled once, which sends it; nobody waits for the answer, and the next statement on this connection
+            // comes after it. On a connection that broke the server rolls back by itself.
+            let _ = self.client.batch_execute(store::ROLLBACK.text()).now_or_never();
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! `POST /internal/v1/record`: statements of gateways, one transaction a project.
 //!
 //! Signatures are checked before the lock is taken, because a key's bytes never change; whether the key still counts
-//! is read under the lock. Openings of decisions are kept beside them, unread: we cannot open them.
+//! is read under the lock. Openings of decisions are kept beside them, unread: we cannot open them. They travel in
+//! the commit of the statements that they came with, so that no decision waits for a second one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -62,6 +63,7 @@ struct Batch {
     /// The gateway process that sent it.
     instance: InstanceId,
     candidates: Vec<Candidate>,
+    openings: Vec<(Digest, String)>,
 }
 
 struct Outcome {
@@ -123,45 +125,59 @@ impl Job for Batch {
             Some((placed.entry.seq, placed.accepted.digest, *statement))
         });
         let placed: Vec<_> = placed.collect();
-        reconciliation::open(tx, self.instance, sealed.head.last_at, &placed).await?;
-        reconciliation::close(tx, &placed).await
+        let calls = reconciliation::open_and_close(tx, self.instance, sealed.head.last_at, &placed);
+        tokio::try_join!(calls, keep(tx, &self.openings)).map(drop)
     }
 }
 
+async fn keep(tx: &ProjectTx<'_>, openings: &[(Digest, String)]) -> Result<(), DatabaseError> {
+    match openings {
+        [] => Ok(()),
+        openings => store::insert_openings(tx, openings).await,
+    }
+}
+
+/// What became of the openings that came with statements.
+pub(crate) struct Answered {
+    /// Of the statements, in their order.
+    pub(crate) statements: Vec<ItemAnswer>,
+    /// False if they are not kept yet: no commit took them along.
+    pub(crate) openings_kept: bool,
+}
+
 impl Ledger {
-    /// Records statements of one project and answers each, in order.
+    /// Records statements of one project and answers each, in order; keeps the openings that came with them.
     pub(crate) async fn record(
         self: &Arc<Self>,
         project: ProjectId,
         instance: InstanceId,
         arrived: Vec<Arrived>,
-    ) -> Result<Vec<ItemAnswer>, AppendError> {
+        openings: Vec<OpeningItem>,
+    ) -> Result<Answered, AppendError> {
         let digests: Vec<Digest> = arrived.iter().map(|arrived| arrived.envelope.digest()).collect();
         let ledger = Arc::clone(self);
         // In a task of its own: a gateway that hangs up must not stop a commit half way.
         let task = tokio::spawn(async move {
-            let batch = ledger.check(project, instance, arrived).await?;
+            let candidates = ledger.check(project, arrived).await?;
+            let batch = Batch { instance, candidates, openings: rows(openings) };
             ledger.append(project, &batch).await
         });
+        let all = |answer: fn(Digest) -> ItemAnswer| digests.iter().map(|digest| answer(*digest)).collect();
+        let nothing = |statements| Answered { statements, openings_kept: false };
         match task.await.map_err(|_| AppendError::Unknown)? {
-            Ok(done) => Ok(answers(&digests, &done)),
-            Err(AppendError::Unknown) => {
-                Ok(digests.iter().map(|digest| ItemAnswer::Unknown { digest: *digest }).collect())
+            Ok(done) => {
+                Ok(Answered { statements: answers(&digests, &done), openings_kept: done.sealed.is_some() })
             }
+            Err(AppendError::Unknown) => Ok(nothing(all(|digest| ItemAnswer::Unknown { digest }))),
             Err(AppendError::ReadOnly(_)) => {
-                Ok(digests.iter().map(|digest| refused(*digest, RefusedReason::ReadOnly)).collect())
+                Ok(nothing(all(|digest| refused(digest, RefusedReason::ReadOnly))))
             }
             Err(other) => Err(other),
         }
     }
 
     /// Checks signatures against the keys that the project ever introduced.
-    async fn check(
-        &self,
-        project: ProjectId,
-        instance: InstanceId,
-        arrived: Vec<Arrived>,
-    ) -> Result<Batch, AppendError> {
+    async fn check(&self, project: ProjectId, arrived: Vec<Arrived>) -> Result<Vec<Candidate>, AppendError> {
         let issuer = self.project(project).await?.issuer.clone();
         let kids: Vec<Thumbprint> = arrived.iter().map(|arrived| arrived.kid().clone()).collect();
         let keys = self.public_keys(project, &kids).await?;
@@ -170,15 +186,16 @@ impl Ledger {
             let ours = statement.issuer() == Some(&issuer);
             let signature = if verified && ours { SignatureCheck::Holds } else { SignatureCheck::Fails };
             let idempotency = idempotency(&statement, &item);
-            let body = envelope.bytes();
+            let body = envelope.bytes().to_vec();
             let digest = Digest::of(&body);
             let kid = envelope.kid().clone();
             Candidate { statement, digest, body, kid, signature, credential: item.credential, idempotency }
         });
-        Ok(Batch { instance, candidates: candidates.collect() })
+        Ok(candidates.collect())
     }
 
-    /// Keeps sealed openings. They follow their decisions in a later batch, so they get no place in the chain.
+    /// Keeps sealed openings that no commit took along. They follow their decisions in a later batch, so they get no
+    /// place in the chain.
     pub(crate) async fn keep(
         &self,
         project: ProjectId,
@@ -186,12 +203,14 @@ impl Ledger {
     ) -> Result<(), AppendError> {
         let mut client = self.database.app().await?;
         let tx = client.begin(project).await?;
-        let rows: Vec<(Digest, String)> =
-            openings.into_iter().map(|item| (item.decision, item.jwe)).collect();
-        store::insert_openings(&tx, &rows).await?;
+        keep(&tx, &rows(openings)).await?;
         tx.commit().await.map_err(DatabaseError::from)?;
         Ok(())
     }
+}
+
+fn rows(openings: Vec<OpeningItem>) -> Vec<(Digest, String)> {
+    openings.into_iter().map(|item| (item.decision, item.jwe)).collect()
 }
 
 /// What the database can hold as a key. Checked here, because there it would fail the whole batch.

@@ -152,17 +152,7 @@ async fn all(
     openings: Vec<OpeningItem>,
     executions: Vec<Submission>,
 ) -> Result<Vec<ItemAnswer>, AppendError> {
-    let mut answers = Vec::new();
-    if !statements.is_empty() {
-        answers.extend(ledger.record(project, instance, statements).await?);
-    }
-    if !openings.is_empty() {
-        let decisions: Vec<Digest> = openings.iter().map(|opening| opening.decision).collect();
-        // The statements stand already, whatever becomes of the openings.
-        let kept = ledger.keep(project, openings).await.is_ok();
-        let answer = |digest| if kept { ItemAnswer::Kept { digest } } else { ItemAnswer::Unknown { digest } };
-        answers.extend(decisions.into_iter().map(answer));
-    }
+    let mut answers = with_openings(ledger, instance, project, statements, openings).await?;
     if !executions.is_empty() {
         let digests: Vec<Digest> = executions.iter().map(Submission::digest).collect();
         let accepted = ledger.accept(project, executions).await;
@@ -172,6 +162,28 @@ async fn all(
             Err(_) => answers.extend(digests.into_iter().map(|digest| ItemAnswer::Unknown { digest })),
         }
     }
+    Ok(answers)
+}
+
+async fn with_openings(
+    ledger: &Arc<Ledger>,
+    instance: InstanceId,
+    project: ProjectId,
+    statements: Vec<Arrived>,
+    openings: Vec<OpeningItem>,
+) -> Result<Vec<ItemAnswer>, AppendError> {
+    let decisions: Vec<Digest> = openings.iter().map(|opening| opening.decision).collect();
+    let (mut answers, taken_along) = match statements.is_empty() {
+        true => (Vec::new(), false),
+        false => {
+            let answered = ledger.record(project, instance, statements, openings.clone()).await?;
+            (answered.statements, answered.openings_kept)
+        }
+    };
+    // The statements stand already, or never will, whatever becomes of the openings.
+    let kept = taken_along || openings.is_empty() || ledger.keep(project, openings).await.is_ok();
+    let answer = |digest| if kept { ItemAnswer::Kept { digest } } else { ItemAnswer::Unknown { digest } };
+    answers.extend(decisions.into_iter().map(answer));
     Ok(answers)
 }
 

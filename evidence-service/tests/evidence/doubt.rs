@@ -19,13 +19,21 @@ use crate::gateway::{Judged, item, record};
 const PASS: u8 = 0;
 /// It reaches Postgres; its answer is lost with the connection.
 const LOSE_ANSWER: u8 = 1;
+/// As before, and the connection breaks when the test says so.
+const LOSE_ANSWER_LATER: u8 = 3;
 /// It never reaches Postgres; the connection is lost.
 const LOSE_COMMIT: u8 = 2;
 
 struct Proxy {
     folder: tempfile::TempDir,
-    next: Arc<AtomicU8>,
-    was_cut: Arc<Notify>,
+    cut: Arc<Cut>,
+}
+
+#[derive(Default)]
+struct Cut {
+    next: AtomicU8,
+    was_cut: Notify,
+    may_break: Notify,
 }
 
 impl Proxy {
@@ -33,43 +41,50 @@ impl Proxy {
         let folder = tempfile::Builder::new().prefix("cf-px-").tempdir_in("/tmp").expect("folder");
         let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).expect("a socket");
         let target = socket_folder.join(".s.PGSQL.5432");
-        let next = Arc::new(AtomicU8::new(PASS));
-        let was_cut = Arc::new(Notify::new());
-        let (cut, said) = (Arc::clone(&next), Arc::clone(&was_cut));
+        let cut = Arc::new(Cut::default());
+        let cuts = Arc::clone(&cut);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(carry(client, target.clone(), Arc::clone(&cut), Arc::clone(&said)));
+                tokio::spawn(carry(client, target.clone(), Arc::clone(&cuts)));
             }
         });
-        Self { folder, next, was_cut }
+        Self { folder, cut }
     }
 
     fn cut_next(&self, how: u8) {
-        self.next.store(how, Ordering::SeqCst);
+        self.cut.next.store(how, Ordering::SeqCst);
     }
 }
 
-async fn carry(client: UnixStream, target: PathBuf, next: Arc<AtomicU8>, was_cut: Arc<Notify>) {
+async fn carry(client: UnixStream, target: PathBuf, cut: Arc<Cut>) {
     let server = UnixStream::connect(target).await.expect("postgres");
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
     let answers = tokio::spawn(async move { tokio::io::copy(&mut from_server, &mut to_client).await });
     let mut buffer = vec![0; 64 * 1024];
+    // The comparison and the audit commit as well, whenever they like; only a decision's commit is cut.
+    let mut decides = false;
     while let Ok(length @ 1..) = from_client.read(&mut buffer).await {
         let sent = &buffer[..length];
-        let is_commit = sent.windows(6).any(|window| window == b"COMMIT");
-        let how = if is_commit { next.swap(PASS, Ordering::SeqCst) } else { PASS };
+        let has = |needle: &[u8]| sent.windows(needle.len()).any(|window| window == needle);
+        decides |= has(b"\"typ\":\"decision/v1\"");
+        let is_commit = decides && has(b"COMMIT");
+        decides &= !has(b"COMMIT");
+        let how = if is_commit { cut.next.swap(PASS, Ordering::SeqCst) } else { PASS };
         match how {
             LOSE_COMMIT => {
-                was_cut.notify_one();
+                cut.was_cut.notify_one();
                 break;
             }
-            LOSE_ANSWER => {
+            LOSE_ANSWER | LOSE_ANSWER_LATER => {
                 answers.abort();
                 to_server.write_all(sent).await.expect("written");
-                was_cut.notify_one();
+                cut.was_cut.notify_one();
                 // Postgres commits before it notices that nobody listens.
-                tokio::time::sleep(Duration::from_millis(200)).await;
+                match how {
+                    LOSE_ANSWER_LATER => cut.may_break.notified().await,
+                    _ => tokio::time::sleep(Duration::from_millis(200)).await,
+                }
                 break;
             }
             _ => to_server.write_all(sent).await.expect("written"),
@@ -101,7 +116,7 @@ async fn a_commit_whose_answer_was_lost_is_found_again() {
     let one = vec![item(&deployment, &Judged::now(&deployment, Verdict::Allow)).1];
     let answers = record(&service, &deployment.token, one).await.expect("200");
 
-    proxy.was_cut.notified().await;
+    proxy.cut.was_cut.notified().await;
     let ItemAnswer::Recorded(recorded) = &answers[0] else { panic!("{answers:?}") };
     assert_eq!(recorded.receipt.entry().seq, deployment.published.seq + 1);
     verify(&recorded.receipt.bytes(), &trust).expect("verifies");
@@ -118,7 +133,7 @@ async fn a_commit_that_never_arrived_is_made_again_once() {
     let one = vec![item(&deployment, &Judged::now(&deployment, Verdict::Allow)).1];
     let answers = record(&service, &deployment.token, one).await.expect("200");
 
-    proxy.was_cut.notified().await;
+    proxy.cut.was_cut.notified().await;
     let ItemAnswer::Recorded(recorded) = &answers[0] else { panic!("{answers:?}") };
     assert_eq!(recorded.receipt.entry().seq, deployment.published.seq + 1);
     let clean = deployment.setup.audit(deployment.id()).await.expect("read").expect("clean");
@@ -132,11 +147,12 @@ async fn a_commit_that_cannot_be_looked_up_is_unknown() {
     let (digest, one) = item(&deployment, &Judged::now(&deployment, Verdict::Allow));
     let lock = connect(&deployment.config, "postgres").await;
 
-    proxy.cut_next(LOSE_ANSWER);
+    proxy.cut_next(LOSE_ANSWER_LATER);
     let holding = async {
         // As soon as the commit is on its way, somebody else waits for the lock, gets it and keeps it.
-        proxy.was_cut.notified().await;
+        proxy.cut.was_cut.notified().await;
         lock.batch_execute("begin; select 1 from heads for update").await.expect("locked");
+        proxy.cut.may_break.notify_one();
     };
     let (answers, ()) = tokio::join!(record(&service, &deployment.token, vec![one.clone()]), holding);
     let answers = answers.expect("200");

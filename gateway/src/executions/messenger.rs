@@ -4,6 +4,7 @@ use super::Executions;
 use crate::evidence::{Evidence, NoAnswer};
 use counterfoil_core::id::InstanceId;
 use counterfoil_core::record::{ExecutionItem, Item, ItemAnswer, RecordRequest};
+use serde_json::value::RawValue;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -121,16 +122,18 @@ impl Messenger {
         }
     }
 
-    fn hear(&mut self, items: Vec<ExecutionItem>, answers: Vec<ItemAnswer>) -> Carried {
+    fn hear(&mut self, items: Vec<ExecutionItem>, answers: Vec<Box<RawValue>>) -> Carried {
         let mut again = Vec::new();
         for (item, answer) in items.into_iter().zip(answers) {
-            match answer {
-                ItemAnswer::Recorded(accepted) | ItemAnswer::Duplicate(accepted) => {
+            match serde_json::from_str(answer.get()) {
+                Ok(ItemAnswer::Recorded(accepted) | ItemAnswer::Duplicate(accepted)) => {
                     self.executions.keep_accepted(item.provider, &accepted.receipt);
                 }
                 // In doubt. The same bytes a second time get the same acceptance.
-                ItemAnswer::Unknown { .. } => again.push(item),
-                ItemAnswer::Refused { .. } | ItemAnswer::Kept { .. } => self.executions.give_up("refused"),
+                Ok(ItemAnswer::Unknown { .. }) | Err(_) => again.push(item),
+                Ok(ItemAnswer::Refused { .. } | ItemAnswer::Kept { .. }) => {
+                    self.executions.give_up("refused")
+                }
             }
         }
         if again.is_empty() {

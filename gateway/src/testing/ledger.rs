@@ -299,7 +299,7 @@ impl LedgerState {
             return ItemAnswer::Refused { digest: Some(digest), reason };
         }
         self.statements.push(envelope.payload().clone());
-        let receipt = self.place(&envelope.bytes(), statement.kind(), item.project, now);
+        let receipt = self.place(envelope.bytes(), statement.kind(), item.project, now);
         self.known.insert(digest, receipt.clone());
         let before = self.last.replace(receipt.clone());
         match (self.behaviour, before) {

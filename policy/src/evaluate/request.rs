@@ -1,8 +1,8 @@
 //! The question to Cedar: one agent, one action, one noun, and the context, all checked against the schema.
 
 use super::PolicyError;
-use crate::facts::Facts;
-use crate::noun::NounValue;
+use crate::facts::{self, Facts};
+use crate::noun::{NounKind, NounValue};
 use crate::schema::{self, ENUMERATED};
 use cedar_policy::{
     Context, Entities, Entity, EntityId, EntityTypeName, EntityUid, Request, RestrictedExpression, Schema,
@@ -10,16 +10,45 @@ use cedar_policy::{
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
+use std::sync::LazyLock;
+
+/// Names that every request has. Cedar reads a name with its parser, which takes longer than all the rest.
+static NAMES: LazyLock<Names> = LazyLock::new(|| Names {
+    agent: known(schema::AGENT),
+    action: known(schema::ACTION),
+    path: known(&schema::entity_type(&NounKind::Path)),
+    tool: known(&schema::entity_type(&NounKind::Tool)),
+    enumerated: ENUMERATED.map(|(_, name)| known(&format!("Gw::{name}"))),
+});
+
+struct Names {
+    agent: EntityTypeName,
+    action: EntityTypeName,
+    path: EntityTypeName,
+    tool: EntityTypeName,
+    /// In the order of [`ENUMERATED`].
+    enumerated: [EntityTypeName; 8],
+}
+
+fn known(name: &str) -> EntityTypeName {
+    EntityTypeName::from_str(name).expect("a name of the schema")
+}
 
 pub(super) fn of(
     noun: &NounValue,
     facts: &Facts,
     schema: &Schema,
 ) -> Result<(Request, Entities), PolicyError> {
-    let agent = uid(schema::AGENT, &facts.agent.to_string())?;
-    let action = uid(schema::ACTION, facts.action.as_deref().ok_or(PolicyError)?)?;
-    let kind = schema::entity_type(noun.kind());
-    let resource = uid(&kind, noun.value())?;
+    let agent = uid(&NAMES.agent, &facts.agent.to_string());
+    let action = uid(&NAMES.action, facts.action.as_deref().ok_or(PolicyError)?);
+    let kind = match noun.kind() {
+        NounKind::Path => NAMES.path.clone(),
+        NounKind::Tool => NAMES.tool.clone(),
+        kind @ NounKind::Other(_) => {
+            EntityTypeName::from_str(&schema::entity_type(kind)).map_err(|_| PolicyError)?
+        }
+    };
+    let resource = uid(&kind, noun.value());
 
     let context = context(facts)?;
     let entities = entities(noun, &kind, agent.clone(), schema)?;
@@ -27,27 +56,24 @@ pub(super) fn of(
     Ok((request, entities))
 }
 
-fn uid(kind: &str, id: &str) -> Result<EntityUid, PolicyError> {
-    let kind = EntityTypeName::from_str(kind).map_err(|_| PolicyError)?;
-    Ok(EntityUid::from_type_name_and_id(kind, EntityId::new(id)))
+fn uid(kind: &EntityTypeName, id: &str) -> EntityUid {
+    EntityUid::from_type_name_and_id(kind.clone(), EntityId::new(id))
 }
 
 /// Built as expressions: the same context by way of Cedar's JSON takes as long as the evaluation itself. The request
 /// holds it against the schema.
 fn context(facts: &Facts) -> Result<Context, PolicyError> {
-    let said = serde_json::to_value(&facts.context).map_err(|_| PolicyError)?;
     let mut members = Vec::with_capacity(ENUMERATED.len() + 5);
-    for (member, name) in ENUMERATED {
-        let word = said.get(member).and_then(Value::as_str).ok_or(PolicyError)?;
-        let entity = uid(&format!("Gw::{name}"), word)?;
-        members.push((member.to_owned(), RestrictedExpression::new_entity_uid(entity)));
+    let words = words(&facts.context);
+    for (((member, _), kind), word) in ENUMERATED.iter().zip(&NAMES.enumerated).zip(words) {
+        members.push(((*member).to_owned(), RestrictedExpression::new_entity_uid(uid(kind, word))));
     }
     let now = RestrictedExpression::new_datetime(facts.context.now.to_string());
     members.push(("now".to_owned(), now));
-    members.push(("provider".to_owned(), text(&facts.provider)?));
-    members.push(("tool".to_owned(), text(&facts.tool)?));
+    members.push(("provider".to_owned(), text(facts.provider.as_deref().ok_or(PolicyError)?)));
+    members.push(("tool".to_owned(), text(facts.tool.as_deref().ok_or(PolicyError)?)));
     if let Some(principal) = &facts.principal {
-        members.push(("principal".to_owned(), text(principal)?));
+        members.push(("principal".to_owned(), text(principal)));
     }
     let args = facts.context.args.iter().map(|(name, value)| Ok((name.clone(), expression(value)?)));
     let args: Vec<_> = args.collect::<Result<_, PolicyError>>()?;
@@ -56,15 +82,28 @@ fn context(facts: &Facts) -> Result<Context, PolicyError> {
     Context::from_pairs(members).map_err(|_| PolicyError)
 }
 
-/// A label as the facts write it; one that is null is no text.
-fn text(label: &impl serde::Serialize) -> Result<RestrictedExpression, PolicyError> {
-    expression(&serde_json::to_value(label).map_err(|_| PolicyError)?)
+/// The words of the closed vocabularies, in the order of [`ENUMERATED`].
+pub(super) fn words(context: &facts::Context) -> [&'static str; 8] {
+    [
+        context.env.as_str(),
+        context.origin.as_str(),
+        context.mode.as_str(),
+        context.operation.as_str(),
+        context.data_class.as_str(),
+        context.destination.as_str(),
+        context.magnitude.as_str(),
+        context.reversibility.as_str(),
+    ]
+}
+
+fn text(text: &str) -> RestrictedExpression {
+    RestrictedExpression::new_string(text.to_owned())
 }
 
 /// A declared field: text, whole number or truth. Nothing else can be declared.
 fn expression(value: &Value) -> Result<RestrictedExpression, PolicyError> {
     match value {
-        Value::String(text) => Ok(RestrictedExpression::new_string(text.clone())),
+        Value::String(said) => Ok(text(said)),
         Value::Bool(truth) => Ok(RestrictedExpression::new_bool(*truth)),
         Value::Number(number) => number.as_i64().map(RestrictedExpression::new_long).ok_or(PolicyError),
         Value::Null | Value::Array(_) | Value::Object(_) => Err(PolicyError),
@@ -74,7 +113,7 @@ fn expression(value: &Value) -> Result<RestrictedExpression, PolicyError> {
 /// The agent, the noun, and for a path every folder around it, each inside the next.
 fn entities(
     noun: &NounValue,
-    kind: &str,
+    kind: &EntityTypeName,
     agent: EntityUid,
     schema: &Schema,
 ) -> Result<Entities, PolicyError> {
@@ -83,12 +122,11 @@ fn entities(
     chain.extend(noun.ancestors());
     for (i, value) in chain.iter().enumerate() {
         let parents: HashSet<EntityUid> = match chain.get(i + 1) {
-            Some(parent) => HashSet::from([uid(kind, parent)?]),
+            Some(parent) => HashSet::from([uid(kind, parent)]),
             None => HashSet::new(),
         };
-        let text = RestrictedExpression::new_string((*value).to_owned());
-        let attributes = HashMap::from([("value".to_owned(), text)]);
-        let entity = Entity::new(uid(kind, value)?, attributes, parents).map_err(|_| PolicyError)?;
+        let attributes = HashMap::from([("value".to_owned(), text(value))]);
+        let entity = Entity::new(uid(kind, value), attributes, parents).map_err(|_| PolicyError)?;
         all.push(entity);
     }
     Entities::from_entities(all, Some(schema)).map_err(|_| PolicyError)

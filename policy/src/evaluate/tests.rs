@@ -349,3 +349,13 @@ fn a_document_that_is_not_exactly_facts_is_refused() {
     }
     assert!(Facts::parse(b"{").is_err());
 }
+
+// The request writes the words of the closed vocabularies itself; they must be the ones that the facts document has.
+#[test]
+fn the_question_has_the_words_of_the_facts() {
+    let facts = facts(&bundle(""), &asked("note_read"), json!({ "path": "/notes/a.txt" }));
+    let said = serde_json::to_value(&facts.context).expect("facts");
+    for ((member, _), word) in crate::schema::ENUMERATED.iter().zip(request::words(&facts.context)) {
+        assert_eq!(said[*member], word, "{member}");
+    }
+}

@@ -7,19 +7,20 @@ use counterfoil_core::time::Timestamp;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use crate::database::{DatabaseError, ProjectTx, statements};
+use crate::database::{Asked, DatabaseError, ProjectTx, statements};
 use crate::ledger::store::{digest, number, signed};
 
 statements! {
     HEARD = "insert into instances (project_id, instance, seen_at) values ($1, $2, $3) \
              on conflict (project_id, instance) do update set seen_at = greatest(instances.seen_at, excluded.seen_at)";
+    // `offset 0`: by action, one after the other, whatever the planner thinks of a ledger that was empty when it planned.
     OPEN = "insert into open_calls (project_id, seq, action, decision, instance, at) \
             select $1, o.seq, o.action, o.decision, $2, $3 \
             from unnest($4::bigint[], $5::uuid[], $6::bytea[]) as o (seq, action, decision) \
-            where not exists (select 1 from entries e where e.project_id = $1 and e.action = o.action \
-                              and e.kind = 'observation' and e.decision = o.decision)";
+            where not exists (select from entries e where e.project_id = $1 and e.action = o.action \
+                              and e.kind = 'observation' and e.decision = o.decision offset 0)";
     CLOSE = "delete from open_calls c using unnest($2::uuid[], $3::bytea[]) as o (action, decision) \
-             where c.project_id = $1 and c.decision = o.decision and c.action = o.action";
+             where c.project_id = $1 and c.decision = any($3) and c.decision = o.decision and c.action = o.action";
     SILENT = include_str!("silent.sql");
     FOUND = include_str!("found.sql");
     // What a provider spoke of. Rows that a commit of a gateway holds are left for the next time, so that nobody waits.
@@ -45,50 +46,56 @@ pub(in crate::reconciliation) async fn heard(
     tx.change(1, HEARD, &[&tx.project().uuid(), &instance.uuid(), &at.millis()]).await
 }
 
+/// What one commit changes about the work list, in columns.
+#[derive(Default)]
+struct Changes<'s> {
+    opened: (Vec<i64>, Vec<Uuid>, Vec<&'s [u8]>),
+    closed: (Vec<Uuid>, Vec<&'s [u8]>),
+}
+
+impl<'s> Changes<'s> {
+    fn of(placed: &'s [(u64, Digest, &Statement)]) -> Result<Self, DatabaseError> {
+        let mut changes = Self::default();
+        for (seq, digest, statement) in placed {
+            // In hook mode nobody observes, so nobody is waited for.
+            if let Statement::Decision(decision) = statement
+                && decision.is_cleared()
+                && decision.mode == Mode::Gateway
+            {
+                changes.opened.0.push(signed(*seq)?);
+                changes.opened.1.push(decision.action.uuid());
+                changes.opened.2.push(digest.bytes().as_slice());
+            }
+            if let Statement::Observation(seen) = statement {
+                changes.closed.0.push(seen.action.uuid());
+                changes.closed.1.push(seen.decision.bytes().as_slice());
+            }
+        }
+        Ok(changes)
+    }
+}
+
 /// Of the statements that one commit numbered: cleared decisions open a call, unless it was spoken of before: a gateway
-/// that waited in vain for the commit says `not_sent`, and its word may overtake the decision that it is about.
-pub(crate) async fn open(
+/// that waited in vain for the commit says `not_sent`, and its word may overtake the decision that it is about. Then
+/// observations close the calls of the decisions that they name, those of the same commit too.
+pub(crate) async fn open_and_close(
     tx: &ProjectTx<'_>,
     instance: InstanceId,
     at: Timestamp,
     placed: &[(u64, Digest, &Statement)],
 ) -> Result<(), DatabaseError> {
-    let (mut seqs, mut actions, mut decisions) = (Vec::new(), Vec::new(), Vec::new());
-    for (seq, digest, statement) in placed {
-        // In hook mode nobody observes, so nobody is waited for.
-        if let Statement::Decision(decision) = statement
-            && decision.is_cleared()
-            && decision.mode == Mode::Gateway
-        {
-            seqs.push(signed(*seq)?);
-            actions.push(decision.action.uuid());
-            decisions.push(digest.bytes().as_slice());
-        }
+    let Changes { opened: (seqs, actions, decisions), closed: (ended, spoken_of) } = Changes::of(placed)?;
+    let (project, instance, at) = (tx.project().uuid(), instance.uuid(), at.millis());
+    let open: [&(dyn ToSql + Sync); 6] = [&project, &instance, &at, &seqs, &actions, &decisions];
+    let close: [&(dyn ToSql + Sync); 3] = [&project, &ended, &spoken_of];
+    let mut asked: Vec<Asked<'_>> = Vec::new();
+    if !seqs.is_empty() {
+        asked.push((OPEN, &open));
     }
-    if seqs.is_empty() {
-        return Ok(());
+    if !ended.is_empty() {
+        asked.push((CLOSE, &close));
     }
-    let parameters: [&(dyn ToSql + Sync); 6] =
-        [&tx.project().uuid(), &instance.uuid(), &at.millis(), &seqs, &actions, &decisions];
-    tx.touch(OPEN, &parameters).await.map(drop)
-}
-
-/// Observations close the calls of the decisions that they name.
-pub(crate) async fn close(
-    tx: &ProjectTx<'_>,
-    placed: &[(u64, Digest, &Statement)],
-) -> Result<(), DatabaseError> {
-    let (mut actions, mut decisions) = (Vec::new(), Vec::new());
-    for (_, _, statement) in placed {
-        if let Statement::Observation(seen) = statement {
-            actions.push(seen.action.uuid());
-            decisions.push(seen.decision.bytes().as_slice());
-        }
-    }
-    if actions.is_empty() {
-        return Ok(());
-    }
-    tx.touch(CLOSE, &[&tx.project().uuid(), &actions, &decisions]).await.map(drop)
+    tx.touch_each(&asked).await
 }
 
 /// Calls of gateways that were silent for a lease, and those that no tool may still be running. Only what was compared:

@@ -81,7 +81,6 @@ impl Job for Bodies {
         let placed: Vec<_> = placed
             .map(|(placed, (_, statement))| (placed.entry.seq, placed.accepted.digest, statement))
             .collect();
-        reconciliation::open(tx, self.instance, sealed.head.last_at, &placed).await?;
-        reconciliation::close(tx, &placed).await
+        reconciliation::open_and_close(tx, self.instance, sealed.head.last_at, &placed).await
     }
 }
