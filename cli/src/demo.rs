@@ -19,6 +19,7 @@ pub async fn play(scene: &mut Scene) -> bool {
     held &= print("denied", scene.denied_call().await);
     held &= print("held", scene.held_call().await);
     held &= print("executed", scene.only_the_allowed_call_reached_the_provider());
+    held &= print("signed", scene.the_provider_signed_what_it_executed().await);
     held &= print("bypass", scene.the_provider_refuses_without_a_capability().await);
     held &= print("verified", scene.receipts_verify_offline().await);
     held &= print("tampered", scene.a_changed_receipt_is_refused());

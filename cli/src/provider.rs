@@ -2,13 +2,15 @@
 //!
 //! Promised: notes and mail stay inside one folder; every call that is executed stands in the log
 //! before it is carried out, and a refused one never does; started with a guard, nothing runs
-//! without a fresh capability for exactly this call.
+//! without a fresh capability for exactly this call; given a key, each result carries its own
+//! signed statement.
 //!
 //! Not promised: real mail (letters are files), or anything that a real provider needs.
 
 mod guard;
 mod keys;
 mod sandbox;
+pub mod statement;
 mod tools;
 mod wire;
 
@@ -25,6 +27,7 @@ pub use sandbox::Sandbox;
 
 use crate::clock;
 use guard::Spent;
+use statement::{Call, EXECUTION, Witness};
 use wire::{Request, error, result};
 
 /// As long as a message of the protocol may be at the gateway.
@@ -37,12 +40,20 @@ pub struct Provider {
     sandbox: Sandbox,
     log: File,
     guard: Option<Guard>,
+    witness: Option<Witness>,
 }
 
 impl Provider {
     pub fn new(folder: &Path, log: &Path, guard: Option<Guard>) -> io::Result<Self> {
         let log = OpenOptions::new().create(true).append(true).open(log)?;
-        Ok(Self { sandbox: Sandbox::new(folder)?, log, guard })
+        Ok(Self { sandbox: Sandbox::new(folder)?, log, guard, witness: None })
+    }
+
+    /// From now on every executed call is stated. Without a guard there is no decision to speak of.
+    #[must_use]
+    pub fn stating(mut self, witness: Witness) -> Self {
+        self.witness = Some(witness);
+        self
     }
 
     /// Answers line by line until the input ends.
@@ -89,6 +100,11 @@ impl Provider {
         let absent = json!({});
         let arguments = params.get("arguments").unwrap_or(&absent);
 
+        if let Some(witness) = &mut self.witness
+            && let Err(error) = witness.keep_accepted(params)
+        {
+            tracing::error!(%error, "acceptances not kept");
+        }
         let spent = match &mut self.guard {
             None => None,
             Some(guard) => match guard.spend(params, name, arguments, clock::now()).await {
@@ -103,7 +119,16 @@ impl Provider {
         if self.write_down(name, arguments, spent.as_ref()).is_err() {
             return error(id, -32603, "not executed: the log cannot be written", Value::Null);
         }
-        result(id, tools::call(name, arguments, &self.sandbox))
+        let started_at = clock::now();
+        let mut answer = tools::call(name, arguments, &self.sandbox);
+        if let (Some(witness), Some(spent)) = (&self.witness, &spent) {
+            match witness.state(&Call { spent, tool: name, arguments, started_at }, &answer) {
+                Ok(statement) => answer["_meta"] = json!({ EXECUTION: statement }),
+                // It ran all the same; that nothing was stated shows in the record.
+                Err(error) => tracing::error!(%error, "nothing stated"),
+            }
+        }
+        result(id, answer)
     }
 
     fn write_down(&mut self, tool: &str, arguments: &Value, spent: Option<&Spent>) -> io::Result<()> {

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
+use counterfoil_core::id::{ProjectId, ProviderId};
 use counterfoil_core::issuer::Issuer;
 use counterfoil_core::statement::Environment;
 use tokio::io::{BufReader, stdin, stdout};
 
+use crate::provider::statement::{Witness, read_key};
 use crate::provider::{Guard, KeySource, Pinned, Provider};
 
 #[derive(clap::Args)]
@@ -34,6 +36,22 @@ pub struct Arguments {
     /// The environment that this provider serves
     #[arg(long, default_value = "live", value_parser = environment)]
     env: Environment,
+
+    /// State every executed call, signed with the key in this file
+    #[arg(long, requires_all = ["require_capability", "project", "provider", "acceptances"])]
+    execution_key: Option<PathBuf>,
+
+    /// The project that statements are about
+    #[arg(long)]
+    project: Option<ProjectId>,
+
+    /// This provider's id in the registry
+    #[arg(long)]
+    provider: Option<ProviderId>,
+
+    /// Where acceptances of statements are kept, one receipt a line
+    #[arg(long)]
+    acceptances: Option<PathBuf>,
 }
 
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
@@ -44,6 +62,12 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     });
     let mut provider = Provider::new(&arguments.folder, &arguments.log, guard)
         .with_context(|| format!("`{}` or `{}`", arguments.folder.display(), arguments.log.display()))?;
+    let whose = arguments.project.zip(arguments.provider).zip(arguments.acceptances);
+    if let Some((key, ((project, id), acceptances))) = arguments.execution_key.zip(whose) {
+        let witness = Witness::new(read_key(&key)?, project, id, &acceptances)
+            .with_context(|| format!("`{}`", acceptances.display()))?;
+        provider = provider.stating(witness);
+    }
     Ok(provider.serve(BufReader::new(stdin()), stdout()).await?)
 }
 

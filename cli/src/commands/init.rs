@@ -16,7 +16,7 @@ use crate::deployment::founding::{FirstKey, Founded, Wish, found};
 use crate::deployment::ports::{PortArguments, Ports};
 use crate::deployment::project::{DatabaseKind, ProjectRecord};
 use crate::deployment::providers::ProviderPlans;
-use crate::deployment::publishing::{pin_unpinned, publish_changed};
+use crate::deployment::publishing::{import_execution_keys, pin_unpinned, publish_changed};
 use crate::deployment::source::Source;
 use crate::deployment::standing::write_gateway_config;
 
@@ -125,6 +125,7 @@ async fn demo(folder: &Folder, record: &ProjectRecord, ports: &Ports) -> anyhow:
     let providers = source.providers(folder, record, ports)?;
     pin_unpinned(&folder.registry(), &providers, folder).await?;
     let setup = Setup::open(&Config::from_file(&folder.evidence_config())?).await?;
+    import_execution_keys(&source.execution_keys(folder)?, record.id, &setup).await?;
     publish_changed(&folder.registry(), &folder.rules(), record.id, None, &setup).await?;
     Ok(providers)
 }

@@ -2,16 +2,37 @@
 
 use std::fs;
 use std::process::Stdio;
+use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use counterfoil_core::envelope::Envelope;
+use counterfoil_core::execution::Submitted;
 use counterfoil_core::key::{JwkSet, Purpose};
-use counterfoil_core::receipt::{Refusal, Trust, verify};
+use counterfoil_core::receipt::{Receipt, Refusal, Trust, verify};
+use counterfoil_core::statement::{Outcome, Statement, Verdict};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 
 use super::Shown;
 use super::scene::Scene;
+use crate::deployment::source::demo_key;
+use crate::provider::statement::read_key;
+
+const TRIES: u32 = 100;
+const BETWEEN: Duration = Duration::from_millis(50);
+
+#[derive(Deserialize)]
+struct Told {
+    acceptances: Vec<Accepted>,
+}
+
+#[derive(Deserialize)]
+struct Accepted {
+    seq: u64,
+    receipt: Receipt,
+}
 
 impl Scene {
     /// Fetches receipts and keys, keeps them as files, and verifies what the files say.
@@ -52,6 +73,35 @@ impl Scene {
             }
         }
         Ok("one character changed in each: refused, the signature does not hold".to_owned())
+    }
+
+    /// The provider's own statement about the allowed call, out of the record, under the key that it was set up with.
+    pub async fn the_provider_signed_what_it_executed(&self) -> Shown {
+        let allowed = self.seen.iter().find(|reference| reference.verdict == Verdict::Allow);
+        let allowed = allowed.context("nothing was allowed")?;
+        let key = read_key(&demo_key(&self.folder))?;
+        let address = format!("{}/v1/acceptances", self.gateway_url);
+        let mut told = Told { acceptances: Vec::new() };
+        // It travels beside the answer, and delays none.
+        for _ in 0..TRIES {
+            let answer = self.http.get(&address).send().await?.error_for_status()?;
+            told = serde_json::from_slice(&answer.bytes().await?)?;
+            if !told.acceptances.is_empty() {
+                break;
+            }
+            tokio::time::sleep(BETWEEN).await;
+        }
+        let [accepted] = told.acceptances.as_slice() else {
+            bail!("{} statements of the provider's are in the record", told.acceptances.len());
+        };
+        let envelope = Envelope::parse(accepted.receipt.statement().as_bytes())?;
+        let Statement::Received(received) = envelope.statement()? else { bail!("no wrapped statement") };
+        let submitted = Submitted::unwrap(&received)?.context("no execution")?;
+        submitted.verify(key.public())?;
+        ensure!(received.holds, "the ledger says that the signature does not hold");
+        ensure!(submitted.decision() == Some(allowed.digest), "it names another decision");
+        ensure!(submitted.outcome() == Outcome::Executed, "it says {}", submitted.outcome());
+        Ok(format!("entry {}, under the provider's own key {}", accepted.seq, key.kid()))
     }
 
     /// The provider itself, started as the gateway starts it, asked without the gateway.

@@ -6,7 +6,10 @@ use std::path::Path;
 use anyhow::Context;
 use counterfoil_core::control::{Documents, Snapshot};
 use counterfoil_core::digest::Digest;
-use counterfoil_core::id::ProjectId;
+use counterfoil_core::id::{ProjectId, ProviderId};
+use counterfoil_core::key::PublicKey;
+use counterfoil_core::statement::PublicJwk;
+use counterfoil_evidence::keys::offer::KeyOffer;
 use counterfoil_evidence::setup::{Attested, Setup};
 use counterfoil_jwks::file::read_private;
 use counterfoil_policy::{Bundle, LintError, Registry, pin_of, with_pins};
@@ -54,6 +57,20 @@ pub async fn pin_unpinned(
         fs::write(registry, text).with_context(|| format!("`{}`", registry.display()))?;
     }
     Ok(pinned)
+}
+
+/// Imports the providers' execution keys that are not there yet, so that each counts before the first call.
+pub async fn import_execution_keys(
+    keys: &[(ProviderId, PublicKey)],
+    project: ProjectId,
+    setup: &Setup,
+) -> anyhow::Result<()> {
+    for (provider, key) in keys {
+        let jwk = serde_json::to_vec(&PublicJwk::new(key))?;
+        let confirmed = KeyOffer::pasted(&jwk)?.confirm(&[key.thumbprint()])?;
+        setup.import_provider_keys(project, provider, confirmed, OPERATOR).await?;
+    }
+    Ok(())
 }
 
 /// What was published; nothing where both are in force already.

@@ -4,12 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use counterfoil_core::id::ProviderId;
+use counterfoil_core::key::PublicKey;
 use counterfoil_core::time::Timestamp;
 
 use super::Folder;
 use super::ports::Ports;
 use super::project::ProjectRecord;
 use super::providers::{Plan, ProviderPlan, ProviderPlans};
+use crate::provider::statement::{mint_key, read_key};
 
 /// The name of the demo's only provider.
 pub const DEMO_PROVIDER: &str = "notes";
@@ -80,7 +83,22 @@ impl Source {
     pub fn prepare(&self, folder: &Folder, now: Timestamp) -> anyhow::Result<()> {
         match self {
             Self::Planned(_) => Ok(()),
-            Self::Demo => write_demo_files(folder, now).context("the demo's files"),
+            Self::Demo => {
+                write_demo_files(folder, now).context("the demo's files")?;
+                mint_key(&demo_key(folder))
+            }
+        }
+    }
+
+    /// Keys that providers sign with and that whoever sets this up vouches for: the demo's, made beside it. Keys of other
+    /// providers are imported by an operator who compared them.
+    pub fn execution_keys(&self, folder: &Folder) -> anyhow::Result<Vec<(ProviderId, PublicKey)>> {
+        match self {
+            Self::Planned(_) => Ok(Vec::new()),
+            Self::Demo => {
+                let key = read_key(&demo_key(folder))?.public().clone();
+                Ok(vec![(DEMO_PROVIDER.parse().context("the demo provider's name")?, key)])
+            }
         }
     }
 
@@ -105,6 +123,16 @@ pub fn demo_log(folder: &Folder) -> PathBuf {
 /// Where the demo's notes and letters live.
 pub fn demo_sandbox(folder: &Folder) -> PathBuf {
     folder.path().join("sandbox")
+}
+
+/// What the demo provider signs its statements with.
+pub fn demo_key(folder: &Folder) -> PathBuf {
+    folder.path().join("provider-execution.key")
+}
+
+/// Where the demo provider keeps the receipts of its statements.
+pub fn demo_acceptances(folder: &Folder) -> PathBuf {
+    folder.path().join("provider-acceptances.jsonl")
 }
 
 fn write_demo_files(folder: &Folder, now: Timestamp) -> std::io::Result<()> {
@@ -145,6 +173,14 @@ fn demo_providers(folder: &Folder, record: &ProjectRecord, ports: &Ports) -> any
         record.issuer.to_string(),
         "--audience".to_owned(),
         record.default_audience(DEMO_PROVIDER),
+        "--execution-key".to_owned(),
+        demo_key(folder).display().to_string(),
+        "--project".to_owned(),
+        record.id.to_string(),
+        "--provider".to_owned(),
+        DEMO_PROVIDER.to_owned(),
+        "--acceptances".to_owned(),
+        demo_acceptances(folder).display().to_string(),
     ];
     let plan = ProviderPlan { folder: Some(folder.path().to_owned()), ..ProviderPlan::of(command.to_vec()) };
     let id = DEMO_PROVIDER.parse().context("the demo provider's name")?;

@@ -17,7 +17,7 @@ use super::founding::{FirstKey, Founded, Wish, evidence_store, found};
 use super::ports::Ports;
 use super::project::{DatabaseKind, ProjectRecord};
 use super::providers::ProviderPlans;
-use super::publishing::{Pinned, Published, in_force, pin_unpinned, publish_changed};
+use super::publishing::{Pinned, Published, import_execution_keys, in_force, pin_unpinned, publish_changed};
 use super::services::Service;
 use super::source::Source;
 use crate::clock;
@@ -137,6 +137,7 @@ async fn publish(
         .context("the evidence service did not say what is in force")?;
     let evidence = counterfoil_evidence::config::Config::from_file(&folder.evidence_config())?;
     let setup = Setup::open(&evidence).await?;
+    import_execution_keys(&source.execution_keys(folder)?, record.id, &setup).await?;
     let (registry, rules) = (source.registry(folder), source.rules(folder));
     publish_changed(&registry, &rules, record.id, snapshot.documents.as_ref(), &setup).await
 }

@@ -12,9 +12,12 @@ use std::collections::BTreeMap;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use counterfoil_core::capability::{CAPABILITY_TYPE, Claims, MAX_LIFE, call_hash};
+use counterfoil_core::digest::Digest;
+use counterfoil_core::id::ActionId;
 use counterfoil_core::issuer::Issuer;
 use counterfoil_core::json::{self, Profile};
 use counterfoil_core::key::{Jwk, Thumbprint};
+use counterfoil_core::nonce::Nonce16;
 use counterfoil_core::statement::Environment;
 use counterfoil_core::time::Timestamp;
 use serde::Deserialize;
@@ -38,9 +41,11 @@ pub struct Pinned {
 
 /// The capability that was used up for a call.
 pub struct Spent {
-    pub jti: String,
-    pub action: String,
-    pub decision: String,
+    pub jti: Nonce16,
+    pub action: ActionId,
+    pub decision: Digest,
+    /// Opens what both sides commit to.
+    pub seed: Nonce16,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -184,10 +189,10 @@ impl Guard {
         let forget = now.millis() / 1000 - LEEWAY - 60;
         self.used.retain(|_, exp| *exp > forget);
         let jti = claims.jti.to_string();
-        if self.used.insert(jti.clone(), claims.exp).is_some() {
+        if self.used.insert(jti, claims.exp).is_some() {
             return Err(Refusal::Used);
         }
-        Ok(Spent { jti, action: claims.txn.to_string(), decision: claims.dec.to_string() })
+        Ok(Spent { jti: claims.jti, action: claims.txn, decision: claims.dec, seed: claims.os })
     }
 }
 

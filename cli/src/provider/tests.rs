@@ -127,6 +127,26 @@ async fn a_call_with_a_fresh_capability_runs_once_and_is_written_down() {
     assert_eq!(lines[0]["arguments"], write_arguments());
 }
 
+/// P3: what ran is stated; what was refused is not, and neither is what nobody decided.
+#[tokio::test]
+async fn an_executed_call_carries_the_providers_own_statement() {
+    let mut scene = guarded();
+    let key = SigningKey::from_seed(&[0x21; 32]);
+    let project = "prj_019355a0c0007000800000000000a001".parse().unwrap();
+    let accepted = scene.folder.path().join("accepted");
+    let witness = Witness::new(key, project, "notes".parse().unwrap(), &accepted).unwrap();
+    scene.provider = scene.provider.stating(witness);
+    let token = scene.token(&claims());
+
+    let ran = scene.write(Some(&token)).await;
+    let replayed = scene.write(Some(&token)).await;
+
+    let said = &ran["result"]["_meta"][EXECUTION]["payload"];
+    assert_eq!((&said["tool"], &said["outcome"]), (&json!("note_write"), &json!("EXECUTED")));
+    assert_eq!(said["decision"], claims()["dec"]);
+    assert_eq!(replayed["error"]["data"], json!({ "reason": "capability_used" }));
+}
+
 #[tokio::test]
 async fn a_call_without_a_capability_is_refused() {
     guarded().refuses(None, "capability_missing").await;
@@ -342,7 +362,7 @@ async fn the_published_token_opens_its_call_and_no_other() {
     let mut arguments = vector["call_document"]["a"].clone();
 
     let spent = guard().spend(&params, "note_write", &arguments, at).await.unwrap();
-    assert_eq!(spent.jti, text("jti"));
+    assert_eq!(spent.jti.to_string(), text("jti"));
 
     let late = guard().spend(&params, "note_write", &arguments, at.plus_millis(35_000)).await;
     assert!(matches!(late, Err(guard::Refusal::Time(_))));
