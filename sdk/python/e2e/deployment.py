@@ -11,6 +11,8 @@ import urllib.request
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from counterfoil_sdk.execution import SigningKey
+
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = os.environ.get("COUNTERFOIL_PROGRAM", str(ROOT / "target/debug/counterfoil"))
 PROVIDER = [sys.executable, str(ROOT / "sdk/python/examples/provider.py")]
@@ -55,6 +57,11 @@ class Deployment:
         self.issuer, self.project, self.api_key = founded["issuer"], founded["project"], founded["api_key"]
         self.gateway, self.evidence = f"http://127.0.0.1:{gateway}", f"http://127.0.0.1:{evidence}"
         self.page = self.issuer[self.issuer.index("/p/") :]
+        key = SigningKey.from_text(execution_key)
+        (folder / "notes.jwk").write_text(json.dumps({"kty": "OKP", "crv": "Ed25519", "x": key.public_key.x}))
+        importing = ["keys", "provider", "import", "notes", "--dir", str(folder / "deployment")]
+        named = ["--file", str(folder / "notes.jwk"), "--fingerprint", key.kid]
+        subprocess.run([PROGRAM, *importing, *named], check=True, stdout=subprocess.DEVNULL)
         self.notes = folder / "notes"
         self.notes.mkdir()
         self.env = {

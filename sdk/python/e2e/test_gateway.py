@@ -65,11 +65,25 @@ class RealGateway(unittest.TestCase):
     def observation_after(self, seq, pinned):
         for _ in range(50):
             time.sleep(0.1)
-            try:
-                return verify_receipt(self.get(f"{self.world.evidence}/v1/receipts/{seq + 1}"), pinned).payload
-            except urllib.error.HTTPError as error:
-                error.close()
+            # The observation and the provider's statement follow the decision, in whichever order.
+            for place in (seq + 1, seq + 2):
+                try:
+                    payload = verify_receipt(self.get(f"{self.world.evidence}/v1/receipts/{place}"), pinned).payload
+                except urllib.error.HTTPError as error:
+                    error.close()
+                    continue
+                if payload["typ"] == "observation/v1":
+                    return payload
         self.fail("no observation")
+
+    def acceptances(self):
+        """What the provider's statements became: through the gateway, which passes the question on."""
+        for _ in range(50):
+            told = json.loads(self.get(f"{self.world.gateway}/v1/acceptances"))
+            if told["acceptances"]:
+                return told["acceptances"]
+            time.sleep(0.1)
+        return []
 
     def test_the_real_gateways_capability_is_accepted_and_both_halves_match(self):
         params = {"name": "note_write", "arguments": ARGS, "_meta": {"dev.counterfoil/want": "full"}}
@@ -91,6 +105,10 @@ class RealGateway(unittest.TestCase):
 
         observation = self.observation_after(decision.entry["seq"], pinned)
         self.assertEqual((observation["status"], observation["result"]), ("returned", said["result"]), "and to the result")
+        (accepted,) = self.acceptances()
+        self.assertEqual((accepted["provider"], accepted["signature_valid"]), ("notes", True))
+        wrapped = verify_receipt(json.dumps(accepted["receipt"]), pinned).payload
+        self.assertEqual(wrapped["signer"]["thumbprint"], statement["signature"]["kid"])
         checked = asyncio.run(store.check(f"{self.world.evidence}{self.world.page}"))
         self.assertEqual((checked.found, checked.alarm), (1, None))
 

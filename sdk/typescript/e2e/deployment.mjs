@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { SigningKey } from "counterfoil-sdk/execution";
 
 export const PROGRAM = process.env.COUNTERFOIL_PROGRAM ?? fileURLToPath(new URL("../../../target/debug/counterfoil", import.meta.url));
 export const PROVIDER = [process.execPath, fileURLToPath(new URL("../examples/provider.mjs", import.meta.url))];
@@ -41,6 +42,11 @@ export async function deploy(executionKey) {
   const ports = ["--gateway-port", gateway, "--evidence-port", evidence, "--internal-port", internal].map(String);
   const place = ["--dir", join(folder, "deployment"), ...ports];
   const founded = JSON.parse(execFileSync(PROGRAM, ["init", "--json", ...place], { stdio: ["ignore", "pipe", "inherit"] }));
+
+  const { kid, publicKey } = SigningKey.fromText(executionKey);
+  writeFileSync(join(folder, "notes.jwk"), JSON.stringify({ kty: "OKP", crv: "Ed25519", x: publicKey.x }));
+  const imported = ["keys", "provider", "import", "notes", "--dir", join(folder, "deployment"), "--file", join(folder, "notes.jwk"), "--fingerprint", kid];
+  execFileSync(PROGRAM, imported, { stdio: ["ignore", "ignore", "inherit"] });
 
   const notes = join(folder, "notes");
   mkdirSync(notes);

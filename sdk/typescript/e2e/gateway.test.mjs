@@ -32,6 +32,17 @@ async function ask(id, method, params) {
 
 const receiptOf = async (seq) => (await fetch(`${world.evidence}/v1/receipts/${seq}`, { headers: { authorization: `Bearer ${world.api_key}` } })).text();
 
+/** What the provider's statements, out of its results, became: through the gateway, which passes the question on. */
+async function acceptances() {
+  for (let at = 0; at < 50; at += 1) {
+    const answer = await fetch(`${world.gateway}/v1/acceptances`, { headers: { authorization: `Bearer ${world.api_key}` } });
+    const told = await answer.json();
+    if (told.acceptances.length > 0) return told.acceptances;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return [];
+}
+
 /** The provider without the gateway, as somebody who goes around it would start it. */
 async function around(message) {
   const child = spawn(PROVIDER[0], PROVIDER.slice(1), { env: { ...process.env, ...world.env }, stdio: ["pipe", "pipe", "inherit"] });
@@ -64,14 +75,19 @@ test("the real gateway's capability is accepted, and both halves of the receipt 
   assert.equal(statement.payload.capability, decision.payload.capability);
   assert.equal(statement.payload.args, decision.payload.args, "both sides commit to the arguments alike");
 
+  // The observation and the provider's statement follow the decision, in whichever order.
   let observation;
   for (let at = 0; at < 50 && !observation; at += 1) {
     await new Promise((resolve) => setTimeout(resolve, 100));
-    const text = await receiptOf(decision.entry.seq + 1);
-    if (text.includes("observation/v1")) observation = verifyReceipt(text, pinned).payload;
+    const texts = [await receiptOf(decision.entry.seq + 1), await receiptOf(decision.entry.seq + 2)];
+    const text = texts.find((text) => text.includes("observation/v1"));
+    if (text) observation = verifyReceipt(text, pinned).payload;
   }
   assert.equal(observation.status, "returned");
   assert.equal(observation.result, statement.payload.result, "both sides commit to the result alike");
+  const accepted = await acceptances();
+  assert.deepEqual([accepted.length, accepted[0].provider, accepted[0].signature_valid], [1, "notes", true]);
+  assert.equal(verifyReceipt(JSON.stringify(accepted[0].receipt), pinned).payload.signer.thumbprint, statement.signature.kid);
   const checked = await store.check(`${world.evidence}${world.page}`);
   assert.deepEqual([checked.found, checked.alarm], [1, null]);
 });
