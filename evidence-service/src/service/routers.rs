@@ -74,8 +74,11 @@ impl FromRef<With<Gateways>> for Gateways {
 pub(super) fn vendors(ledger: &Arc<Ledger>) -> (Router, Limiter) {
     let stated = Router::new().route("/v1/executions", post(executions::routes::submit));
     let (stated, limiter) = limit_by_credential(stated, STATEMENTS);
-    let listed = Router::new().route("/v1/acceptances", get(executions::routes::acceptances));
-    let vendors = stated.merge(listed).with_state(With { ledger: Arc::clone(ledger), remembered: () });
+    let others = Router::new().route("/v1/acceptances", get(executions::routes::acceptances)).route(
+        "/v1/coverage",
+        put(coverage::routes::declare).layer(DefaultBodyLimit::max(coverage::routes::LARGEST)),
+    );
+    let vendors = stated.merge(others).with_state(With { ledger: Arc::clone(ledger), remembered: () });
     (vendors, limiter)
 }
 
@@ -109,10 +112,6 @@ pub(super) fn public(
     let router = Router::new()
         .merge(pages)
         .route("/assets/{name}", get(public::assets::asset))
-        .route(
-            "/v1/coverage",
-            put(coverage::routes::declare).layer(DefaultBodyLimit::max(coverage::routes::LARGEST)),
-        )
         .route("/v1/receipts/{seq}", get(ledger::routes::receipt))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
