@@ -204,11 +204,12 @@ fn of(pairs: &[(&str, u64)]) -> Vec<(String, u64)> {
 /// The page as soon as so many decisions are compared, and none is not.
 async fn compared(deployment: &Deployment, service: &Service, decisions: u64) -> (String, Value) {
     for _ in 0..200 {
-        let (html, json) = page(deployment, service, "").await;
+        let (_, json) = page(deployment, service, "").await;
         let parts = parts(&json, "verdicts");
         let rest = parts.iter().any(|(code, count)| code == "not_compared" && *count > 0);
         if !rest && parts.iter().map(|(_, count)| count).sum::<u64>() == decisions {
-            return (html, json);
+            // Asked for again: the first of the two forms may have been read before the comparison.
+            return page(deployment, service, "").await;
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
