@@ -14,7 +14,6 @@ mod whole_system {
     mod neighbours;
     mod outages;
     mod packages;
-    mod pages;
     mod pauses;
     mod retention;
     mod tampering;

@@ -79,9 +79,11 @@ pub(super) async fn silent(
     let lease = i64::try_from(lease.as_millis()).unwrap_or(i64::MAX);
     let mut client = ledger.database().app().await?;
     let tx = client.begin(project).await?;
-    calls::forget_spoken(&tx, MOST).await?;
+    let forgotten = calls::forget_spoken(&tx, MOST).await?;
     let silent = calls::silent(&tx, now.plus_millis(-CEILING_MILLIS), now.plus_millis(-lease), MOST).await?;
-    tx.commit().await.map_err(DatabaseError::from)?;
+    if forgotten > 0 {
+        tx.commit().await.map_err(DatabaseError::from)?;
+    }
     if silent.is_empty() {
         return Ok(None);
     }
