@@ -14,6 +14,7 @@ mod whole_system {
     mod neighbours;
     mod outages;
     mod packages;
+    mod pages;
     mod pauses;
     mod retention;
     mod tampering;

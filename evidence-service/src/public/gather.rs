@@ -10,7 +10,7 @@ use futures_util::future::try_join;
 use futures_util::try_join;
 
 use super::door::Visit;
-use super::projection::{self, PublicEntry, PublishedText};
+use super::projection::{self, PublicEntry, PublishedText, Seen};
 use super::reach::{InForce, Reach};
 use super::routes::page_part;
 use super::store::{self, AuditRow, CallRow, CallTallyRow, FindingRow, HeadRow, TallyRow, Which};
@@ -20,7 +20,6 @@ use crate::clock;
 use crate::database::{DatabaseError, ProjectTx};
 use crate::definitions::{self, Change};
 use crate::http::ApiError;
-use crate::ledger::store::EntryRow;
 use crate::ledger::{Ledger, Project};
 use crate::settings::{self, Visibility};
 
@@ -63,11 +62,11 @@ pub(super) struct Gathered {
     pub(super) call_tallies: Vec<CallTallyRow>,
     pub(super) calls: Vec<CallRow>,
     pub(super) older_calls: Option<u64>,
-    pub(super) decisions: Vec<EntryRow>,
+    pub(super) decisions: Vec<Seen>,
     /// What was said of the actions of those decisions.
-    pub(super) about: HashMap<ActionId, Vec<EntryRow>>,
-    pub(super) keys: Vec<EntryRow>,
-    pub(super) coverage: Option<EntryRow>,
+    pub(super) about: HashMap<ActionId, Vec<Seen>>,
+    pub(super) keys: Vec<Seen>,
+    pub(super) coverage: Option<Seen>,
     pub(super) in_force: InForce,
     pub(super) versions: Vec<PublishedText>,
     pub(super) change: Option<GatheredChange>,
@@ -83,14 +82,14 @@ pub(super) struct FoundFindings {
     pub(super) cleared: Vec<FindingRow>,
     pub(super) apart: Vec<FindingRow>,
     pub(super) apart_count: u64,
-    pub(super) unsorted: Vec<EntryRow>,
+    pub(super) unsorted: Vec<Seen>,
     /// The entries of all of them, of what cleared them, and of notes on them.
-    pub(super) bodies: Vec<EntryRow>,
+    pub(super) bodies: Vec<Seen>,
 }
 
 impl FoundFindings {
     /// Whether an entry is a finding that the page shows with its call.
-    fn is_open(&self, row: &EntryRow) -> bool {
+    fn is_open(&self, row: &Seen) -> bool {
         let seq = row.entry.seq;
         self.open.iter().any(|open| open.seq == seq)
             || self.unsorted.iter().any(|other| other.entry.seq == seq)

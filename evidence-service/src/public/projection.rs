@@ -8,7 +8,7 @@
 //! was pinned, the lines of its definition that differ, as `definitions` read them (no address, nothing hidden).
 
 use counterfoil_core::digest::Digest;
-use counterfoil_core::entry::Kind;
+use counterfoil_core::entry::{Entry, Kind};
 use counterfoil_core::envelope::Envelope;
 use counterfoil_core::execution::{Said, Submitted};
 use counterfoil_core::id::ActionId;
@@ -22,6 +22,15 @@ use counterfoil_core::time::Timestamp;
 use serde::Serialize;
 
 use crate::ledger::store::EntryRow;
+
+/// An entry whose body was read once. What the body says stays in this file.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) entry: Entry,
+    erased: bool,
+    /// The statement, and whose key signed it. None if the body does not read.
+    said: Option<(Thumbprint, Statement)>,
+}
 
 /// One named value.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -126,9 +135,19 @@ pub(super) struct PublishedText {
     pub(super) reason: Option<String>,
 }
 
-impl PublicEntry {
+impl Seen {
     /// Reads the signed body, never a projection column.
-    pub(super) fn of(row: &EntryRow) -> Self {
+    pub(super) fn read(row: EntryRow) -> Self {
+        Self { said: read(&row), erased: row.body.is_none(), entry: row.entry }
+    }
+
+    fn statement(&self) -> Option<&Statement> {
+        self.said.as_ref().map(|(_, statement)| statement)
+    }
+}
+
+impl PublicEntry {
+    pub(super) fn of(row: &Seen) -> Self {
         let blank = |body, detail: &str| Self {
             seq: row.entry.seq,
             at: row.entry.at,
@@ -141,19 +160,19 @@ impl PublicEntry {
             digest: row.entry.body,
             body,
         };
-        if row.body.is_none() {
+        if row.erased {
             return blank(BodyShown::Erased, "body erased");
         }
-        let Some((signer, statement)) = read(row) else {
+        let Some((signer, statement)) = &row.said else {
             return blank(BodyShown::Unreadable, "body does not read");
         };
-        let (about, verdict, detail) = says(&statement);
+        let (about, verdict, detail) = says(statement);
         Self {
             about,
             verdict,
-            facts: facts(&statement),
-            signer: signed_by(&statement, signer),
-            body: match &statement {
+            facts: facts(statement),
+            signer: signed_by(statement, signer),
+            body: match statement {
                 Statement::Received(received) if is_withheld(received) => BodyShown::Withheld,
                 _ => BodyShown::Shown,
             },
@@ -200,64 +219,64 @@ fn is_withheld(received: &Received) -> bool {
     }
 }
 
-pub(super) fn decided(row: &EntryRow) -> Option<Decided> {
-    let (_, Statement::Decision(decision)) = read(row)? else { return None };
+pub(super) fn decided(row: &Seen) -> Option<Decided> {
+    let Statement::Decision(decision) = row.statement()? else { return None };
     Some(Decided {
         seq: row.entry.seq,
         at: row.entry.at,
         action: decision.action,
-        act: act(&decision),
+        act: act(decision),
         verdict: decision.verdict,
-        why: why(&decision),
+        why: why(decision),
         cleared: decision.is_cleared(),
         marks: decision.marks.iter().map(|mark| mark.as_str()).collect(),
     })
 }
 
-pub(super) fn executed(row: &EntryRow) -> Option<Executed> {
-    let (_, Statement::Received(received)) = read(row)? else { return None };
-    let submitted = Submitted::unwrap(&received).ok()??;
+pub(super) fn executed(row: &Seen) -> Option<Executed> {
+    let Statement::Received(received) = row.statement()? else { return None };
+    let submitted = Submitted::unwrap(received).ok()??;
     Some(Executed {
         seq: row.entry.seq,
         outcome: submitted.outcome().as_str(),
-        signer: received.signer.thumbprint.filter(|_| received.holds),
+        signer: received.signer.thumbprint.clone().filter(|_| received.holds),
         holds: received.holds,
     })
 }
 
 /// What the gateway saw, in words.
-pub(super) fn observed(row: &EntryRow) -> Option<String> {
-    let (_, Statement::Observation(seen)) = read(row)? else { return None };
-    Some(saw(&seen))
+pub(super) fn observed(row: &Seen) -> Option<String> {
+    let Statement::Observation(seen) = row.statement()? else { return None };
+    Some(saw(seen))
 }
 
-pub(super) fn finding(row: &EntryRow) -> Option<PublicFinding> {
-    let (_, Statement::Finding(finding)) = read(row)? else { return None };
-    let Finding { code, action, seq: about, .. } = *finding;
+pub(super) fn finding(row: &Seen) -> Option<PublicFinding> {
+    let Statement::Finding(finding) = row.statement()? else { return None };
+    let Finding { code, action, seq: about, .. } = **finding;
     Some(PublicFinding { seq: row.entry.seq, at: row.entry.at, code, action, about })
 }
 
 /// The note of a resolution.
-pub(super) fn note(row: &EntryRow) -> Option<String> {
-    let (_, Statement::Resolution(resolution)) = read(row)? else { return None };
+pub(super) fn note(row: &Seen) -> Option<String> {
+    let Statement::Resolution(resolution) = row.statement()? else { return None };
     Some(resolution.note.to_string())
 }
 
-pub(super) fn key(row: &EntryRow) -> Option<KeyLine> {
-    let (_, Statement::Key(key)) = read(row)? else { return None };
-    let KeyStatement { event, purpose, provider, thumbprint, compromised_since, .. } = *key;
-    let provider = provider.map(|provider| provider.to_string());
+pub(super) fn key(row: &Seen) -> Option<KeyLine> {
+    let Statement::Key(key) = row.statement()? else { return None };
+    let KeyStatement { event, purpose, compromised_since, .. } = **key;
+    let (provider, thumbprint) = (key.provider.as_ref().map(ToString::to_string), key.thumbprint.clone());
     let (seq, at) = (row.entry.seq, row.entry.at);
     Some(KeyLine { seq, at, event, purpose, provider, thumbprint, compromised_since })
 }
 
-pub(super) fn day(row: &EntryRow) -> Option<Day> {
-    let (_, Statement::Epoch(epoch)) = read(row)? else { return None };
-    Some(Day { day: epoch.epoch, first: epoch.first, last: epoch.last, counts: epoch.counts })
+pub(super) fn day(row: &Seen) -> Option<Day> {
+    let Statement::Epoch(epoch) = row.statement()? else { return None };
+    Some(Day { day: epoch.epoch.clone(), first: epoch.first, last: epoch.last, counts: epoch.counts.clone() })
 }
 
-pub(super) fn published(row: &EntryRow) -> Option<PublishedText> {
-    let (_, Statement::Published(published)) = read(row)? else { return None };
+pub(super) fn published(row: &Seen) -> Option<PublishedText> {
+    let Statement::Published(published) = row.statement()? else { return None };
     Some(PublishedText {
         seq: row.entry.seq,
         at: row.entry.at,
@@ -265,23 +284,23 @@ pub(super) fn published(row: &EntryRow) -> Option<PublishedText> {
         document: published.document,
         policy: published.policy,
         control: published.control,
-        reason: published.reason,
+        reason: published.reason.clone(),
     })
 }
 
 /// What an operator declared of each provider, and why.
-pub(super) fn coverage(row: &EntryRow) -> Option<(Vec<ProviderCoverage>, Option<String>)> {
-    let (_, Statement::Coverage(coverage)) = read(row)? else { return None };
-    let Coverage { providers, reason, .. } = *coverage;
-    Some((providers, reason.map(|reason| reason.to_string())))
+pub(super) fn coverage(row: &Seen) -> Option<(Vec<ProviderCoverage>, Option<String>)> {
+    let Statement::Coverage(coverage) = row.statement()? else { return None };
+    let Coverage { providers, reason, .. } = &**coverage;
+    Some((providers.clone(), reason.as_ref().map(ToString::to_string)))
 }
 
 /// The action that an entry is about.
-pub(super) fn action_of(row: &EntryRow) -> Option<ActionId> {
-    match read(row)?.1 {
+pub(super) fn action_of(row: &Seen) -> Option<ActionId> {
+    match row.statement()? {
         Statement::Decision(decision) => Some(decision.action),
         Statement::Observation(seen) => Some(seen.action),
-        Statement::Received(received) => Submitted::unwrap(&received).ok()??.action(),
+        Statement::Received(received) => Submitted::unwrap(received).ok()??.action(),
         Statement::Finding(finding) => finding.action,
         Statement::Clearance(clearance) => Some(clearance.action),
         Statement::Key(_)
@@ -302,10 +321,10 @@ fn read(row: &EntryRow) -> Option<(Thumbprint, Statement)> {
     Some((envelope.kid().clone(), statement))
 }
 
-fn signed_by(statement: &Statement, signer: Thumbprint) -> Option<Thumbprint> {
+fn signed_by(statement: &Statement, signer: &Thumbprint) -> Option<Thumbprint> {
     match statement {
         Statement::Received(received) => received.signer.thumbprint.clone().filter(|_| received.holds),
-        _ => Some(signer),
+        _ => Some(signer.clone()),
     }
 }
 

@@ -11,14 +11,13 @@ use counterfoil_core::statement::PublishedType;
 use counterfoil_core::time::Timestamp;
 use counterfoil_policy::{Bundle, Sentence};
 
-use super::projection::{self, PublishedText};
+use super::projection::{self, PublishedText, Seen};
 use super::store;
 use super::view::Terms;
 use crate::control::store::document;
 use crate::database::ProjectTx;
 use crate::http::ApiError;
 use crate::ledger::Ledger;
-use crate::ledger::store::EntryRow;
 
 /// Bundles that somebody asked for, by the digests of registry and rules.
 #[derive(Clone, Default)]
@@ -54,7 +53,7 @@ impl Reach {
         tx: &ProjectTx<'_>,
         until: Timestamp,
     ) -> Result<InForce, ApiError> {
-        let newest = |rows: Vec<EntryRow>| rows.iter().find_map(projection::published);
+        let newest = |rows: Vec<Seen>| rows.iter().find_map(projection::published);
         let registry = newest(store::registries(tx, until, 1).await?);
         let rules = newest(store::rules(tx, until, 1).await?);
         let said = match (&registry, &rules) {

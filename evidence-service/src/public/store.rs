@@ -9,6 +9,7 @@ use counterfoil_core::statement::Counts;
 use counterfoil_core::time::Timestamp;
 use uuid::Uuid;
 
+use super::projection::Seen;
 use crate::database::{DatabaseError, DirectoryClient, ProjectTx, statements};
 use crate::ledger::store::{EntryRow, number, signed, time, unreadable};
 
@@ -76,12 +77,8 @@ pub(super) async fn project(
 }
 
 /// The newest entries below a seq, newest first.
-pub(super) async fn newest(
-    tx: &ProjectTx<'_>,
-    below: u64,
-    most: i64,
-) -> Result<Vec<EntryRow>, DatabaseError> {
-    entries(tx, &tx.rows(NEWEST, &[&tx.project().uuid(), &bound(below), &most]).await?)
+pub(super) async fn newest(tx: &ProjectTx<'_>, below: u64, most: i64) -> Result<Vec<Seen>, DatabaseError> {
+    seen(tx, &tx.rows(NEWEST, &[&tx.project().uuid(), &bound(below), &most]).await?)
 }
 
 /// Entries from a seq on, oldest first.
@@ -90,12 +87,12 @@ pub(super) async fn from(tx: &ProjectTx<'_>, first: u64, most: i64) -> Result<Ve
 }
 
 /// Entries at these places with their bodies, newest first.
-pub(super) async fn bodies(tx: &ProjectTx<'_>, places: &[u64]) -> Result<Vec<EntryRow>, DatabaseError> {
+pub(super) async fn bodies(tx: &ProjectTx<'_>, places: &[u64]) -> Result<Vec<Seen>, DatabaseError> {
     if places.is_empty() {
         return Ok(Vec::new());
     }
     let places: Vec<i64> = places.iter().map(|seq| bound(*seq)).collect();
-    entries(tx, &tx.rows(BODIES, &[&tx.project().uuid(), &places]).await?)
+    seen(tx, &tx.rows(BODIES, &[&tx.project().uuid(), &places]).await?)
 }
 
 /// One entry with the note that its receipt stands under.
@@ -105,18 +102,18 @@ pub(super) async fn receipt(tx: &ProjectTx<'_>, seq: u64) -> Result<Option<Entry
 }
 
 /// Days that were closed at or after a seq, oldest first.
-pub(super) async fn days(tx: &ProjectTx<'_>, from: u64, most: i64) -> Result<Vec<EntryRow>, DatabaseError> {
-    entries(tx, &tx.rows(DAYS, &[&tx.project().uuid(), &bound(from), &most]).await?)
+pub(super) async fn days(tx: &ProjectTx<'_>, from: u64, most: i64) -> Result<Vec<Seen>, DatabaseError> {
+    seen(tx, &tx.rows(DAYS, &[&tx.project().uuid(), &bound(from), &most]).await?)
 }
 
 /// Changes of keys, oldest first.
-pub(super) async fn keys(tx: &ProjectTx<'_>, most: i64) -> Result<Vec<EntryRow>, DatabaseError> {
-    entries(tx, &tx.rows(KEYS, &[&tx.project().uuid(), &most]).await?)
+pub(super) async fn keys(tx: &ProjectTx<'_>, most: i64) -> Result<Vec<Seen>, DatabaseError> {
+    seen(tx, &tx.rows(KEYS, &[&tx.project().uuid(), &most]).await?)
 }
 
 /// The newest declaration of coverage.
-pub(super) async fn coverage(tx: &ProjectTx<'_>) -> Result<Option<EntryRow>, DatabaseError> {
-    Ok(entries(tx, &tx.rows(COVERAGE, &[&tx.project().uuid()]).await?)?.pop())
+pub(super) async fn coverage(tx: &ProjectTx<'_>) -> Result<Option<Seen>, DatabaseError> {
+    Ok(seen(tx, &tx.rows(COVERAGE, &[&tx.project().uuid()]).await?)?.pop())
 }
 
 /// Publications of rules until then, newest first.
@@ -124,8 +121,8 @@ pub(super) async fn rules(
     tx: &ProjectTx<'_>,
     until: Timestamp,
     most: i64,
-) -> Result<Vec<EntryRow>, DatabaseError> {
-    entries(tx, &tx.rows(RULES, &[&tx.project().uuid(), &until.millis(), &most]).await?)
+) -> Result<Vec<Seen>, DatabaseError> {
+    seen(tx, &tx.rows(RULES, &[&tx.project().uuid(), &until.millis(), &most]).await?)
 }
 
 /// Publications of the registry until then, newest first.
@@ -133,8 +130,8 @@ pub(super) async fn registries(
     tx: &ProjectTx<'_>,
     until: Timestamp,
     most: i64,
-) -> Result<Vec<EntryRow>, DatabaseError> {
-    entries(tx, &tx.rows(REGISTRY, &[&tx.project().uuid(), &until.millis(), &most]).await?)
+) -> Result<Vec<Seen>, DatabaseError> {
+    seen(tx, &tx.rows(REGISTRY, &[&tx.project().uuid(), &until.millis(), &most]).await?)
 }
 
 /// What of the head a page shows.
@@ -206,8 +203,8 @@ pub(super) async fn action(
     action: ActionId,
     first: u64,
     most: i64,
-) -> Result<Vec<EntryRow>, DatabaseError> {
-    entries(tx, &tx.rows(ACTION, &[&tx.project().uuid(), &action.uuid(), &bound(first), &most]).await?)
+) -> Result<Vec<Seen>, DatabaseError> {
+    seen(tx, &tx.rows(ACTION, &[&tx.project().uuid(), &action.uuid(), &bound(first), &most]).await?)
 }
 
 /// Decisions, observations and executions of these actions: of each action so many, oldest first.
@@ -215,12 +212,12 @@ pub(super) async fn about(
     tx: &ProjectTx<'_>,
     actions: &[ActionId],
     most_each: i64,
-) -> Result<Vec<EntryRow>, DatabaseError> {
+) -> Result<Vec<Seen>, DatabaseError> {
     if actions.is_empty() {
         return Ok(Vec::new());
     }
     let actions: Vec<Uuid> = actions.iter().map(ActionId::uuid).collect();
-    entries(tx, &tx.rows(ABOUT, &[&tx.project().uuid(), &actions, &most_each]).await?)
+    seen(tx, &tx.rows(ABOUT, &[&tx.project().uuid(), &actions, &most_each]).await?)
 }
 
 /// Where the comparison of a decision stands; no status where it was not compared yet.
@@ -345,8 +342,8 @@ pub(super) async fn open_findings(tx: &ProjectTx<'_>, most: i64) -> Result<(u64,
 }
 
 /// Findings among the newest that no list has yet, newest first: they count as open.
-pub(super) async fn unsorted_findings(tx: &ProjectTx<'_>, most: i64) -> Result<Vec<EntryRow>, DatabaseError> {
-    entries(tx, &tx.rows(UNSORTED_FINDINGS, &[&tx.project().uuid(), &most]).await?)
+pub(super) async fn unsorted_findings(tx: &ProjectTx<'_>, most: i64) -> Result<Vec<Seen>, DatabaseError> {
+    seen(tx, &tx.rows(UNSORTED_FINDINGS, &[&tx.project().uuid(), &most]).await?)
 }
 
 fn finding_rows(rows: &[tokio_postgres::Row]) -> Result<Vec<FindingRow>, DatabaseError> {
@@ -362,6 +359,10 @@ fn finding_rows(rows: &[tokio_postgres::Row]) -> Result<Vec<FindingRow>, Databas
             })
         })
         .collect()
+}
+
+fn seen(tx: &ProjectTx<'_>, rows: &[tokio_postgres::Row]) -> Result<Vec<Seen>, DatabaseError> {
+    rows.iter().map(|row| Ok(Seen::read(EntryRow::read(tx.project(), row)?))).collect()
 }
 
 fn entries(tx: &ProjectTx<'_>, rows: &[tokio_postgres::Row]) -> Result<Vec<EntryRow>, DatabaseError> {

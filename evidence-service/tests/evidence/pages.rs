@@ -208,7 +208,7 @@ async fn compared(deployment: &Deployment, service: &Service, decisions: u64) ->
         let parts = parts(&json, "verdicts");
         let rest = parts.iter().any(|(code, count)| code == "not_compared" && *count > 0);
         if !rest && parts.iter().map(|(_, count)| count).sum::<u64>() == decisions {
-            // Both forms again, of what now stands.
+            // Asked for again: the first of the two forms may have been read before the comparison.
             return page(deployment, service, "").await;
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
@@ -220,7 +220,7 @@ async fn compared(deployment: &Deployment, service: &Service, decisions: u64) ->
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_and_its_json_say_the_same() {
     let deployment = Deployment::new().await;
-    let service = audited(&deployment).await;
+    let service = deployment.serve().await;
     let (allowed, one) = item(&deployment, &Judged::now(&deployment, Verdict::Allow));
     let denied = item(&deployment, &Judged::now(&deployment, Verdict::Deny)).1;
     let seen = observation(&deployment, fresh_action(), allowed);

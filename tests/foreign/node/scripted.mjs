@@ -17,15 +17,23 @@ const ODD = '{"content":[{"type":"text","text":"ok","annotations":{"x":[1.0,1e2]
 const answers = {
   echo: (params) => JSON.stringify({ content: [{ type: "text", text: JSON.stringify(params.arguments ?? null) }] }),
   odd: () => ODD,
-  fails: () => JSON.stringify({ content: [{ type: "text", text: "it went wrong" }], isError: true }),
+  fails: (params) => JSON.stringify({ content: [{ type: "text", text: `it went wrong ${params.arguments?.path ?? ""}` }], isError: true }),
 };
 
 function send(id, kind, text) {
   process.stdout.write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"${kind}":${text}}\n`);
 }
 
+/** What a talkative provider says while it works. */
+function tell(text) {
+  const said = [["notifications/message", { level: "info", data: text }], ["notifications/progress", { progressToken: text, progress: 1, message: text }]];
+  for (const [method, params] of said) process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", method, params })}\n`);
+}
+
 function called(id, params) {
-  if (params.name === "refuses") return send(id, "error", '{"code":-32000,"message":"not today"}');
+  const path = params.arguments?.path ?? "";
+  if (params.name === "refuses") return send(id, "error", JSON.stringify({ code: -32000, message: `not today ${path}`, data: { path } }));
+  if (params.name === "slow") tell(path);
   if (params.name === "slow") return setTimeout(() => send(id, "result", answers.echo(params)), 400);
   return send(id, "result", answers[params.name](params));
 }

@@ -7,11 +7,10 @@ use counterfoil_core::id::ActionId;
 use counterfoil_core::time::Timestamp;
 use serde::Serialize;
 
-use super::super::projection::PublicEntry;
+use super::super::projection::{PublicEntry, Seen};
 use super::super::store::FindingRow;
 use super::{Named, Standing, Three};
 use crate::ledger::Project;
-use crate::ledger::store::EntryRow;
 use crate::settings::Visibility;
 
 /// What was read of one action.
@@ -21,11 +20,11 @@ pub(in crate::public) struct GatheredAction {
     pub(in crate::public) now: Timestamp,
     pub(in crate::public) action: ActionId,
     /// Oldest first; at least one.
-    pub(in crate::public) entries: Vec<EntryRow>,
+    pub(in crate::public) entries: Vec<Seen>,
     pub(in crate::public) later: Option<u64>,
     pub(in crate::public) findings: Vec<FindingRow>,
     /// The entries of those findings, of what cleared them, and of notes on them.
-    pub(in crate::public) bodies: Vec<EntryRow>,
+    pub(in crate::public) bodies: Vec<Seen>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -47,7 +46,7 @@ pub(in crate::public) struct ActionView {
 
 impl ActionView {
     pub(in crate::public) fn of(found: GatheredAction) -> Self {
-        let bodies: HashMap<u64, &EntryRow> = found.bodies.iter().map(|row| (row.entry.seq, row)).collect();
+        let bodies: HashMap<u64, &Seen> = found.bodies.iter().map(|row| (row.entry.seq, row)).collect();
         let findings: Vec<Standing> =
             found.findings.iter().filter_map(|row| Standing::of(row, &bodies)).collect();
         let said = Three::of(&found.entries);

@@ -7,10 +7,9 @@ use counterfoil_core::time::Timestamp;
 use serde::Serialize;
 
 use super::super::gather::Gathered;
-use super::super::projection::{self, Decided, Executed};
+use super::super::projection::{self, Decided, Executed, Seen};
 use super::super::store::CallRow;
 use super::words;
-use crate::ledger::store::EntryRow;
 
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::public) struct Calls {
@@ -44,8 +43,7 @@ pub(in crate::public) struct Call {
 
 impl Calls {
     pub(super) fn of(found: &Gathered) -> Self {
-        let decisions: HashMap<u64, &EntryRow> =
-            found.decisions.iter().map(|row| (row.entry.seq, row)).collect();
+        let decisions: HashMap<u64, &Seen> = found.decisions.iter().map(|row| (row.entry.seq, row)).collect();
         let newest = found.calls.iter().map(|row| {
             let decided = decisions.get(&row.seq).and_then(|row| projection::decided(row));
             let about = decided.as_ref().and_then(|decided| found.about.get(&decided.action));
@@ -56,7 +54,7 @@ impl Calls {
 }
 
 impl Call {
-    pub(in crate::public) fn of(row: &CallRow, decided: Option<Decided>, about: &[EntryRow]) -> Self {
+    pub(in crate::public) fn of(row: &CallRow, decided: Option<Decided>, about: &[Seen]) -> Self {
         let waiting = row.status.as_deref() == Some("waiting");
         Self {
             seq: row.seq,
@@ -71,7 +69,7 @@ impl Call {
 
 impl Three {
     /// The newest decision, the first observation, and the executions, out of rows about one action.
-    pub(in crate::public) fn of(about: &[EntryRow]) -> Self {
+    pub(in crate::public) fn of(about: &[Seen]) -> Self {
         Self {
             decided: about.iter().filter_map(projection::decided).next_back(),
             observed: about.iter().find_map(projection::observed),
@@ -81,8 +79,8 @@ impl Three {
 }
 
 /// Rows by the action that they are about.
-pub(in crate::public) fn by_action(rows: Vec<EntryRow>) -> HashMap<ActionId, Vec<EntryRow>> {
-    let mut found: HashMap<ActionId, Vec<EntryRow>> = HashMap::new();
+pub(in crate::public) fn by_action(rows: Vec<Seen>) -> HashMap<ActionId, Vec<Seen>> {
+    let mut found: HashMap<ActionId, Vec<Seen>> = HashMap::new();
     for row in rows {
         if let Some(action) = projection::action_of(&row) {
             found.entry(action).or_default().push(row);

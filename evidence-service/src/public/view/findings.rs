@@ -6,10 +6,9 @@ use counterfoil_core::time::Timestamp;
 use serde::Serialize;
 
 use super::super::gather::{Gathered, MOST_COUNTED};
-use super::super::projection::{self, PublicFinding};
+use super::super::projection::{self, PublicFinding, Seen};
 use super::super::store::FindingRow;
 use super::{Three, words};
-use crate::ledger::store::EntryRow;
 
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::public) struct Findings {
@@ -56,7 +55,7 @@ pub(in crate::public) struct Closing {
 impl Findings {
     pub(super) fn of(found: &Gathered, ever: u64) -> Self {
         let rows = &found.findings;
-        let bodies: HashMap<u64, &EntryRow> = rows.bodies.iter().map(|row| (row.entry.seq, row)).collect();
+        let bodies: HashMap<u64, &Seen> = rows.bodies.iter().map(|row| (row.entry.seq, row)).collect();
         let all =
             |of: &[FindingRow]| of.iter().filter_map(|row| Standing::of(row, &bodies)).collect::<Vec<_>>();
         let listed = |of: &[FindingRow], count: u64, older: Option<u64>| Listed {
@@ -80,7 +79,7 @@ impl Findings {
 
 impl Standing {
     /// None if the finding's body is not there; it cannot be erased, so the audit will say where.
-    pub(in crate::public) fn of(row: &FindingRow, bodies: &HashMap<u64, &EntryRow>) -> Option<Self> {
+    pub(in crate::public) fn of(row: &FindingRow, bodies: &HashMap<u64, &Seen>) -> Option<Self> {
         let finding = projection::finding(bodies.get(&row.seq)?)?;
         let closing = |seq: Option<u64>| {
             let row = bodies.get(&seq?)?;

@@ -5,8 +5,7 @@ use counterfoil_core::statement::KeyEvent;
 use counterfoil_core::time::Timestamp;
 use serde::Serialize;
 
-use super::super::projection;
-use crate::ledger::store::EntryRow;
+use super::super::projection::{self, Seen};
 
 /// One key from its introduction on.
 #[derive(Clone, Debug, Serialize)]
@@ -35,7 +34,7 @@ pub(in crate::public) struct Ended {
 }
 
 /// Oldest first.
-pub(super) fn lives(rows: &[EntryRow]) -> Vec<KeyLife> {
+pub(super) fn lives(rows: &[Seen]) -> Vec<KeyLife> {
     let mut lives: Vec<KeyLife> = Vec::new();
     for line in rows.iter().filter_map(projection::key) {
         let place = Place { seq: line.seq, at: line.at };
