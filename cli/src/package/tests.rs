@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::*;
 
 /// Cases that take what the holder knows of providers' promises, which a package without rules does not tell.
-const NEED_A_REGISTRY: [&str; 1] = ["execution_missing_and_omitted"];
+const NEED_A_REGISTRY: [&str; 2] = ["execution_missing_and_omitted", "observation_before_its_decision"];
 
 struct Case {
     name: String,
