@@ -4,6 +4,7 @@
 
 mod checks;
 mod client;
+mod evidence;
 mod scene;
 
 pub use scene::Scene;
@@ -23,6 +24,8 @@ pub async fn play(scene: &mut Scene) -> bool {
     held &= print("bypass", scene.the_provider_refuses_without_a_capability().await);
     held &= print("verified", scene.receipts_verify_offline().await);
     held &= print("tampered", scene.a_changed_receipt_is_refused());
+    held &= print("finding", scene.a_forged_statement_becomes_a_finding().await);
+    held &= print("package", scene.the_package_verifies_offline().await);
     held
 }
 

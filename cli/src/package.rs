@@ -5,6 +5,7 @@
 //! Not promised: more than [`counterfoil_core::package`] does; what was not checked is printed.
 
 mod bundles;
+pub mod fetch;
 mod held;
 mod openings;
 mod replay;

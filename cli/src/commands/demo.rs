@@ -91,6 +91,7 @@ fn links(standing: &Standing, folder: &Folder) -> String {
             standing.record.issuer.page_path()
         ),
         format!("verify   counterfoil verify {receipts}/<seq>.json --trust {receipts}/trust.json"),
+        format!("         counterfoil verify {receipts}/package.zip --trust {receipts}/trust.json --held {receipts}"),
         format!(
             "try it   {}/mcp/{DEMO_PROVIDER} with `Authorization: Bearer {key}`",
             standing.ports.gateway_url()

@@ -129,13 +129,15 @@ impl Scene {
         ))
     }
 
-    /// What a careful holder pins: decision keys from the gateway, log keys from the evidence service.
+    /// What a careful holder pins: decision keys from the gateway, ledger and log keys from the evidence service.
     async fn pinned_keys(&self) -> anyhow::Result<JwkSet> {
         let mut pinned = self.key_set(&self.gateway_url, "gateway-jwks.json").await?;
         let evidence = self.key_set(&self.evidence_url, "jwks.json").await?;
         ensure!(pinned.iss == evidence.iss, "the two services speak for different issuers");
         pinned.keys.retain(|key| key.purpose == Purpose::Decision);
-        pinned.keys.extend(evidence.keys.into_iter().filter(|key| key.purpose == Purpose::Log));
+        pinned.keys.extend(
+            evidence.keys.into_iter().filter(|key| matches!(key.purpose, Purpose::Log | Purpose::Ledger)),
+        );
         Ok(pinned)
     }
 

@@ -42,6 +42,19 @@ impl Outcome {
         self.exit
     }
 
+    /// One line: the answer and why.
+    pub fn headline(&self) -> String {
+        let text = |name: &str| self.report[name].as_str().unwrap_or_default();
+        format!("{}: {}", text("outcome"), text("why"))
+    }
+
+    /// How many findings stand in the record, and how many decisions were evaluated again and agreed.
+    pub fn found_and_agreed(&self) -> (u64, u64) {
+        let findings = self.report["findings"].as_object();
+        let findings = findings.map_or(0, |codes| codes.values().filter_map(Value::as_u64).sum());
+        (findings, self.report["replay"]["agreed"].as_u64().unwrap_or_default())
+    }
+
     pub fn json(&self) -> String {
         format!("{:#}\n", self.report)
     }
