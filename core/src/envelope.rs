@@ -71,13 +71,6 @@ pub struct Envelope {
     payload_at: Range<usize>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Parts {
-    payload: Value,
-    signature: SignatureBlock,
-}
-
 const BEFORE_PAYLOAD: &[u8] = br#"{"payload":"#;
 const BEFORE_SIGNATURE: &[u8] = br#","signature":"#;
 
@@ -108,9 +101,18 @@ impl Envelope {
 
     /// The envelope of a text that came through the strict parser.
     pub(crate) fn from_value(value: Value) -> Result<Self, EnvelopeError> {
-        let parts: Parts =
-            serde_json::from_value(value).map_err(|error| EnvelopeError::Shape(error.to_string()))?;
-        let Parts { payload, signature } = parts;
+        let shape = |why: String| EnvelopeError::Shape(why);
+        let Value::Object(mut members) = value else { return Err(shape("not an object".to_owned())) };
+        let mut member = |name: &str| {
+            members.remove(name).ok_or_else(|| EnvelopeError::Shape(format!("missing field `{name}`")))
+        };
+        // Taken out as it is: serde would build the payload's maps once more.
+        let (payload, signature) = (member("payload")?, member("signature")?);
+        if let Some(name) = members.keys().next() {
+            return Err(shape(format!("unknown field `{name}`")));
+        }
+        let signature: SignatureBlock =
+            serde_json::from_value(signature).map_err(|error| shape(error.to_string()))?;
         let signed = json::canonical_value(&payload);
         let payload_at = BEFORE_PAYLOAD.len()..BEFORE_PAYLOAD.len() + signed.len();
         Ok(Self { bytes: whole(&signed, &signature), payload, signature, payload_at })
