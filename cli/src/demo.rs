@@ -5,6 +5,7 @@
 mod checks;
 mod client;
 mod evidence;
+mod page;
 mod scene;
 
 pub use scene::Scene;
@@ -26,6 +27,7 @@ pub async fn play(scene: &mut Scene) -> bool {
     held &= print("tampered", scene.a_changed_receipt_is_refused());
     held &= print("finding", scene.a_forged_statement_becomes_a_finding().await);
     held &= print("package", scene.the_package_verifies_offline().await);
+    held &= print("page", scene.the_page_adds_up().await);
     held
 }
 

@@ -20,8 +20,8 @@ use super::scene::Scene;
 use crate::deployment::source::demo_key;
 use crate::provider::statement::read_key;
 
-const TRIES: u32 = 100;
-const BETWEEN: Duration = Duration::from_millis(50);
+pub(super) const TRIES: u32 = 100;
+pub(super) const BETWEEN: Duration = Duration::from_millis(50);
 
 #[derive(Deserialize)]
 struct Told {
