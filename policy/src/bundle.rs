@@ -5,6 +5,7 @@
 //!     digest = SHA-256(JCS({"v":1,"engine":"cedar-policy 4.14.1","schema":"sha256:…","registry":"sha256:…",
 //!                           "rules":[{"id":"notes-read","digest":"sha256:…"}]}))
 
+use crate::evaluate::request::Names;
 use crate::lint::LintError;
 use crate::registry::Registry;
 use crate::rules::{self, Linted, Rule, RuleFault, bounds};
@@ -24,6 +25,7 @@ pub struct Bundle {
     rules: Vec<Rule>,
     rules_digest: Digest,
     schema: Schema,
+    names: Names,
     policies: PolicySet,
     digest: Digest,
 }
@@ -46,6 +48,7 @@ impl Bundle {
             rules,
             rules_digest: Digest::of(rules_text.as_bytes()),
             schema,
+            names: Names::read(),
             policies,
         })
     }
@@ -104,6 +107,10 @@ impl Bundle {
 
     pub(crate) fn schema(&self) -> &Schema {
         &self.schema
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
     }
 
     pub(crate) fn policies(&self) -> &PolicySet {

@@ -5,7 +5,7 @@
 //! allowed only if every answer is yes. Any error is DENY `policy_error` (G3).
 //! Not promised: that an allowed call may still be sent; the record transaction decides that.
 
-mod request;
+pub(crate) mod request;
 
 use crate::bundle::Bundle;
 use crate::facts::{BaseVerdict, Facts};
@@ -128,7 +128,7 @@ fn classified(bundle: &Bundle, facts: &Facts) -> Result<Vec<NounValue>, PolicyEr
 }
 
 fn ask_about(noun: &NounValue, bundle: &Bundle, facts: &Facts, tally: &mut Tally) -> Result<(), PolicyError> {
-    let (request, entities) = request::of(noun, facts, bundle.schema())?;
+    let (request, entities) = request::of(noun, facts, (bundle.schema(), bundle.names()))?;
     let response = Authorizer::new().is_authorized(&request, bundle.policies(), &entities);
     // Cedar skips a rule that fails. A failing forbid would then forbid nothing.
     if response.diagnostics().errors().next().is_some() {

@@ -10,24 +10,28 @@ use cedar_policy::{
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
-use std::sync::LazyLock;
 
-/// Names that every request has. Cedar reads a name with its parser, which takes longer than all the rest.
-static NAMES: LazyLock<Names> = LazyLock::new(|| Names {
-    agent: known(schema::AGENT),
-    action: known(schema::ACTION),
-    path: known(&schema::entity_type(&NounKind::Path)),
-    tool: known(&schema::entity_type(&NounKind::Tool)),
-    enumerated: ENUMERATED.map(|(_, name)| known(&format!("Gw::{name}"))),
-});
-
-struct Names {
+/// Names that every request has, kept by the bundle: Cedar reads a name with its parser, which takes longer than all
+/// the rest.
+pub(crate) struct Names {
     agent: EntityTypeName,
     action: EntityTypeName,
     path: EntityTypeName,
     tool: EntityTypeName,
     /// In the order of [`ENUMERATED`].
     enumerated: [EntityTypeName; 8],
+}
+
+impl Names {
+    pub(crate) fn read() -> Self {
+        Self {
+            agent: known(schema::AGENT),
+            action: known(schema::ACTION),
+            path: known(&schema::entity_type(&NounKind::Path)),
+            tool: known(&schema::entity_type(&NounKind::Tool)),
+            enumerated: ENUMERATED.map(|(_, name)| known(&format!("Gw::{name}"))),
+        }
+    }
 }
 
 fn known(name: &str) -> EntityTypeName {
@@ -37,20 +41,20 @@ fn known(name: &str) -> EntityTypeName {
 pub(super) fn of(
     noun: &NounValue,
     facts: &Facts,
-    schema: &Schema,
+    (schema, names): (&Schema, &Names),
 ) -> Result<(Request, Entities), PolicyError> {
-    let agent = uid(&NAMES.agent, &facts.agent.to_string());
-    let action = uid(&NAMES.action, facts.action.as_deref().ok_or(PolicyError)?);
+    let agent = uid(&names.agent, &facts.agent.to_string());
+    let action = uid(&names.action, facts.action.as_deref().ok_or(PolicyError)?);
     let kind = match noun.kind() {
-        NounKind::Path => NAMES.path.clone(),
-        NounKind::Tool => NAMES.tool.clone(),
+        NounKind::Path => names.path.clone(),
+        NounKind::Tool => names.tool.clone(),
         kind @ NounKind::Other(_) => {
             EntityTypeName::from_str(&schema::entity_type(kind)).map_err(|_| PolicyError)?
         }
     };
     let resource = uid(&kind, noun.value());
 
-    let context = context(facts)?;
+    let context = context(facts, names)?;
     let entities = entities(noun, &kind, agent.clone(), schema)?;
     let request = Request::new(agent, action, resource, context, Some(schema)).map_err(|_| PolicyError)?;
     Ok((request, entities))
@@ -62,10 +66,10 @@ fn uid(kind: &EntityTypeName, id: &str) -> EntityUid {
 
 /// Built as expressions: the same context by way of Cedar's JSON takes as long as the evaluation itself. The request
 /// holds it against the schema.
-fn context(facts: &Facts) -> Result<Context, PolicyError> {
+fn context(facts: &Facts, names: &Names) -> Result<Context, PolicyError> {
     let mut members = Vec::with_capacity(ENUMERATED.len() + 5);
     let words = words(&facts.context);
-    for (((member, _), kind), word) in ENUMERATED.iter().zip(&NAMES.enumerated).zip(words) {
+    for (((member, _), kind), word) in ENUMERATED.iter().zip(&names.enumerated).zip(words) {
         members.push(((*member).to_owned(), RestrictedExpression::new_entity_uid(uid(kind, word))));
     }
     let now = RestrictedExpression::new_datetime(facts.context.now.to_string());
