@@ -166,6 +166,8 @@ impl Follower {
                 self.queued.insert(project);
                 self.queue.push_back(project);
             }
+            // With the next tick.
+            Ok(Left::Little) => followed.due = Some(clock::now()),
             Ok(Left::Nothing { upto, due }) => (followed.upto, followed.due) = (upto, due),
             Err(error) => {
                 // Once in a while another service is faster; again and again is no chance.

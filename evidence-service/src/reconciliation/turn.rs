@@ -39,6 +39,8 @@ pub(super) struct Turn {
     notes: Notes,
     comparison: Comparison,
     standing: HashMap<Name, Standing>,
+    /// Whether it read as much as one turn takes, so that more may be waiting.
+    is_full: bool,
 }
 
 /// Findings, clearances and resolutions that the index may not have yet.
@@ -54,6 +56,9 @@ struct Notes {
 pub(super) enum Left {
     /// More can be compared at once.
     More,
+    /// All that stood when it was read is compared. What came meanwhile can wait for others to come: a turn for every
+    /// call would cost more than the call.
+    Little,
     /// All below is compared; when time alone may change something.
     Nothing { upto: u64, due: Option<Timestamp> },
 }
@@ -74,10 +79,10 @@ pub(super) async fn take(
     }
     if turn.has_to_say() {
         turn.say(ledger).await?;
-    } else {
-        turn.keep(ledger).await?;
+        return Ok(Left::More);
     }
-    Ok(Left::More)
+    turn.keep(ledger).await?;
+    Ok(if turn.is_full { Left::More } else { Left::Little })
 }
 
 impl Turn {

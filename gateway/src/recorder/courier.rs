@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// What trails waits this long for a decision to ride with: from some 40 calls a second on most find one, and a call costs one
-/// commit instead of two.
+/// What trails waits this long for a decision to ride with: from some 40 calls a second on most find one, and a call
+/// costs one commit instead of two.
 const LINGER: Duration = Duration::from_millis(25);
 /// Between tries to deliver what trails while the evidence service is away. Decisions never wait for it.
 const RETRY: Duration = Duration::from_millis(500);

@@ -23,9 +23,11 @@ statements! {
              and kind in ('finding', 'clearance', 'resolution') order by seq limit $3";
     AT = "select seq, at, kind, body_digest, prev, ''::bytea as path, null::text as note, action, body \
           from entries where project_id = $1 and seq = any($2) order by seq";
-    EARLY = "select seq, at, kind, body_digest, prev, ''::bytea as path, null::text as note, action, body \
-             from entries where project_id = $1 and action = any($2) and seq < $3 and kind = 'observation' \
-             order by seq";
+    // `offset 0`: by action, one after the other, whatever the planner thinks of a ledger that was empty when it planned.
+    EARLY = "select e.seq, e.at, e.kind, e.body_digest, e.prev, ''::bytea as path, null::text as note, e.action, e.body \
+             from (select distinct n.action from unnest($2::uuid[]) as n (action)) n cross join lateral ( \
+             select * from entries e where e.project_id = $1 and e.action = n.action and e.seq < $3 \
+             and e.kind = 'observation' offset 0) e order by e.seq";
     REGISTRIES = "select seq, at, kind, body_digest, prev, ''::bytea as path, null::text as note, action, body \
                   from entries where project_id = $1 and seq >= $2 and kind = 'registry' order by seq";
     EXECUTION_KEYS = "select x, provider, introduced, ended from signing_keys \

@@ -10,9 +10,11 @@ use crate::database::{DatabaseError, Parameters, ProjectTx, Sql, statements};
 use crate::ledger::store::{digest, number, signed, time};
 
 statements! {
+    // `offset 0`: one after the other, whatever the planner thinks of a table that was empty when it planned.
     NAMED = "select m.seq, m.decision, m.action, m.account, m.status, m.again_after, m.observed, m.remembered \
-             from unnest($2::uuid[], $3::bytea[]) as n (action, decision) \
-             join matters m on m.project_id = $1 and m.action = n.action and m.decision = n.decision";
+             from unnest($2::uuid[], $3::bytea[]) as n (action, decision) cross join lateral ( \
+             select * from matters m where m.project_id = $1 and m.action = n.action and m.decision = n.decision \
+             offset 0) m";
     AT = "select seq, decision, action, account, status, again_after, observed, remembered \
           from matters where project_id = $1 and seq = any($2)";
     DUE = "select seq, decision, action, account, status, again_after, observed, remembered \

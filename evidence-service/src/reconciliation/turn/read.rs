@@ -55,6 +55,7 @@ impl Turn {
             notes: Notes::of(&noted),
             comparison: Comparison::new(Known::nothing(now)),
             standing: HashMap::new(),
+            is_full: !all_noted,
         };
         // Before all that stands is known, nothing new is found.
         if all_noted {
@@ -77,6 +78,7 @@ impl Turn {
         let recalled = Recalled::read(tx, &events, self.now).await?;
         let decisions = decisions(&events).chain(recalled.decisions());
         registries.learn(tx, self.from.size, decisions).await?;
+        self.is_full = self.upto < self.from.size || recalled.is_full;
         let known = known(tx, &events, &recalled, registries, self.from.upto).await?;
 
         let mut comparison = Comparison::new(known);
@@ -111,6 +113,8 @@ fn decisions(events: &[Event]) -> impl Iterator<Item = &Decision> + Send {
 struct Recalled {
     kept: Vec<Kept>,
     bodies: HashMap<u64, Entered>,
+    /// Whether more may be due.
+    is_full: bool,
 }
 
 impl Recalled {
@@ -124,7 +128,9 @@ impl Recalled {
         let unknown: Vec<u64> = unknown.collect();
         let mut kept = matters::named(tx, &names).await?;
         kept.extend(matters::at(tx, &unknown).await?);
-        kept.extend(matters::due(tx, now, DUE).await?);
+        let due = matters::due(tx, now, DUE).await?;
+        let is_full = due.len() as u64 >= DUE.unsigned_abs();
+        kept.extend(due);
         kept.sort_by_key(|kept| kept.seq);
         kept.dedup_by_key(|kept| kept.seq);
         let places: BTreeSet<u64> = kept
@@ -132,7 +138,8 @@ impl Recalled {
             .flat_map(|kept| kept.remembered.iter().copied().chain(kept.observed).chain([kept.seq]))
             .collect();
         let bodies = entries::at(tx, &places.into_iter().collect::<Vec<_>>()).await?;
-        Ok(Self { kept, bodies: bodies.into_iter().map(|entered| (entered.entry.seq, entered)).collect() })
+        let bodies = bodies.into_iter().map(|entered| (entered.entry.seq, entered)).collect();
+        Ok(Self { kept, bodies, is_full })
     }
 
     fn decisions(&self) -> impl Iterator<Item = &Decision> + Send {
