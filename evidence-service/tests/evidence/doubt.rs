@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 use counterfoil_core::receipt::verify;
@@ -60,7 +60,17 @@ async fn carry(client: UnixStream, target: PathBuf, cut: Arc<Cut>) {
     let server = UnixStream::connect(target).await.expect("postgres");
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
-    let answers = tokio::spawn(async move { tokio::io::copy(&mut from_server, &mut to_client).await });
+    let lost = Arc::new(AtomicBool::new(false));
+    let is_lost = Arc::clone(&lost);
+    // What is lost is read and thrown away: the client's end stays open, or it would know before the test wants it to.
+    let answers = tokio::spawn(async move {
+        let mut buffer = vec![0; 64 * 1024];
+        while let Ok(length @ 1..) = from_server.read(&mut buffer).await {
+            if !is_lost.load(Ordering::SeqCst) && to_client.write_all(&buffer[..length]).await.is_err() {
+                break;
+            }
+        }
+    });
     let mut buffer = vec![0; 64 * 1024];
     // The comparison and the audit commit as well, whenever they like; only a decision's commit is cut.
     let mut decides = false;
@@ -77,7 +87,7 @@ async fn carry(client: UnixStream, target: PathBuf, cut: Arc<Cut>) {
                 break;
             }
             LOSE_ANSWER | LOSE_ANSWER_LATER => {
-                answers.abort();
+                lost.store(true, Ordering::SeqCst);
                 to_server.write_all(sent).await.expect("written");
                 cut.was_cut.notify_one();
                 // Postgres commits before it notices that nobody listens.
