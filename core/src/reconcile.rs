@@ -160,7 +160,8 @@ pub fn stray(stated: &Stated) -> Found {
 
 /// Of the statements so far, those that the answer to a later one depends on: the provider's first, its word if that
 /// is another, and the first that ran although the verdict said no. With them, and without repeats, what follows from
-/// a later statement is the same as with all.
+/// a later statement is the same as with all. An observation that comes later meets each of them: with these few, its
+/// result would not be compared with the others.
 pub fn remembered(matter: &Matter) -> Vec<&Stated> {
     let mut statements: Vec<&Stated> = matter.stated.iter().collect();
     statements.sort_by_key(|stated| stated.seq);

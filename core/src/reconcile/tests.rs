@@ -196,7 +196,8 @@ proptest! {
 }
 
 proptest! {
-    /// What follows from the next statement needs no more than what is remembered of those before it.
+    /// What follows from the next statement needs no more than what is remembered of those before it; what follows from the
+    /// observation needs what was signed until then, each thing once.
     #[test]
     fn what_is_remembered_is_enough(
         events in prop::collection::vec(any_event(), 1..7),
@@ -208,19 +209,22 @@ proptest! {
         let terms = Terms { duty, sign_within: DEFAULT_SIGN_WITHIN };
         let mut whole = Matter::new(decided(mode, judged));
         let mut kept = whole.clone();
-        let mut fingerprints: Vec<Digest> = Vec::new();
+        let mut distinct: Vec<Stated> = Vec::new();
         let (mut seq, mut at) = (0, 0);
         let mut known: Vec<Found> = Vec::new();
         for event in events {
             (seq, at) = (seq + 1, at + event.after);
             event.happen(&mut whole, seq, at);
+            kept.stated = match kept.observed == whole.observed {
+                true => remembered(&kept).into_iter().cloned().collect(),
+                false => distinct.clone(),
+            };
             kept.observed.clone_from(&whole.observed);
-            kept.stated = remembered(&kept).into_iter().cloned().collect();
             if let Some(new) = whole.stated.last().filter(|stated| stated.seq == seq) {
                 let good = new.standing.holds() && !new.is_foreign_to(&whole.decided);
-                let repeats = good && fingerprints.contains(&new.fingerprint);
+                let repeats = good && distinct.iter().any(|said| said.fingerprint == new.fingerprint);
                 if !repeats {
-                    fingerprints.extend(good.then_some(new.fingerprint));
+                    distinct.extend(good.then(|| new.clone()));
                     kept.stated.push(new.clone());
                 }
             }

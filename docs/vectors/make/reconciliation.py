@@ -142,6 +142,11 @@ def step_5():
         "executed_and_no_observation_yet": case("the statement was faster", "matched", statements=[SIGNED], clears=[KNOWN_BY_FIRST], **nothing),
         "statement_before_the_observation": case("order does not count", "matched", statements=[SIGNED | {"seq": 2, "at": 1}],
                                                  observation=RETURNED | {"seq": 3, "at": 2}, clears=[KNOWN_BY_FIRST]),
+        "contradicting_before_the_observation": case(
+            "each statement meets the observation that comes late", "contradicted",
+            [("STATEMENT_CONTRADICTS_OBSERVATION", "first"), ("CONTRADICTING_EXECUTIONS", "second"), ("RESULT_DIFFERS", "second")],
+            statements=[said("FAILED") | {"seq": 2, "at": 1}, said("EXECUTED", name="second", seq=3, at=2, result="S")],
+            observation=RETURNED | {"seq": 4, "at": 3}, now=4, clears=[KNOWN_BY_FIRST]),
         "no_observation_yet": case("the gateway may still observe", "waiting", **nothing),
         "no_observation_yet_unsigned": case("the gateway may still observe", "unsigned", duty="owes_nothing", **nothing),
         "no_observation_and_gateway_gone": case("nobody knows what became of it", "outcome_unknown", [("OUTCOME_UNKNOWN", "decision")], watch="closed",

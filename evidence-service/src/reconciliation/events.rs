@@ -72,6 +72,14 @@ impl Event {
             Self::Decided(..) | Self::Erased { .. } | Self::OutcomeUnknown { .. } => None,
         }
     }
+
+    /// The decision whose call the gateway saw.
+    pub(super) fn observes(&self) -> Option<(ActionId, Digest)> {
+        match self {
+            Self::Observed { action, decision, .. } => Some((*action, *decision)),
+            Self::Stated(_) | Self::Decided(..) | Self::Erased { .. } | Self::OutcomeUnknown { .. } => None,
+        }
+    }
 }
 
 impl Heard {

@@ -35,6 +35,7 @@ statements! {
              where project_id = $1 and tallies.account = t.account and tallies.status = t.status";
     SAID = "select s.decision, s.fingerprint from unnest($2::bigint[], $3::bytea[]) as n (decision, fingerprint) \
             join said s on s.project_id = $1 and s.decision = n.decision and s.fingerprint = n.fingerprint";
+    ALL_SAID = "select decision, seq from said where project_id = $1 and decision = any($2) order by decision, seq";
     KEEP_SAID = "insert into said (project_id, decision, fingerprint, seq) \
                  select $1, s.* from unnest($2::bigint[], $3::bytea[], $4::bigint[]) as s";
 }
@@ -166,6 +167,19 @@ pub(in crate::reconciliation) async fn said(
     let fingerprints: Vec<&[u8]> = asked.iter().map(|(_, digest)| digest.bytes().as_slice()).collect();
     let rows = tx.rows(SAID, &[&tx.project().uuid(), &decisions, &fingerprints]).await?;
     rows.iter().map(|row| Ok((number(row.try_get(0)?)?, digest(row.try_get(1)?)?))).collect()
+}
+
+/// Of these decisions, the place of each thing that was said: (decision, statement).
+pub(in crate::reconciliation) async fn all_said(
+    tx: &ProjectTx<'_>,
+    decisions: &[u64],
+) -> Result<Vec<(u64, u64)>, DatabaseError> {
+    if decisions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let decisions = decisions.iter().map(|seq| signed(*seq)).collect::<Result<Vec<_>, _>>()?;
+    let rows = tx.rows(ALL_SAID, &[&tx.project().uuid(), &decisions]).await?;
+    rows.iter().map(|row| Ok((number(row.try_get(0)?)?, number(row.try_get(1)?)?))).collect()
 }
 
 pub(in crate::reconciliation) async fn keep_said(

@@ -112,6 +112,9 @@ fn decisions(events: &[Event]) -> impl Iterator<Item = &Decision> + Send {
 /// Decisions that were compared before and are looked at again, with the bodies that this needs.
 struct Recalled {
     kept: Vec<Kept>,
+    /// By decision: all that its provider signed, where its observation comes only now. Each statement is compared with the
+    /// observed result, those too that no later statement depends on.
+    said: HashMap<u64, Vec<u64>>,
     bodies: HashMap<u64, Entered>,
     /// Whether more may be due.
     is_full: bool,
@@ -133,13 +136,15 @@ impl Recalled {
         kept.extend(due);
         kept.sort_by_key(|kept| kept.seq);
         kept.dedup_by_key(|kept| kept.seq);
-        let places: BTreeSet<u64> = kept
-            .iter()
-            .flat_map(|kept| kept.remembered.iter().copied().chain(kept.observed).chain([kept.seq]))
+        let said = all_said(tx, events, &kept).await?;
+        let statements = kept.iter().flat_map(|kept| said.get(&kept.seq).unwrap_or(&kept.remembered));
+        let places: BTreeSet<u64> = statements
+            .copied()
+            .chain(kept.iter().flat_map(|kept| kept.observed.into_iter().chain([kept.seq])))
             .collect();
         let bodies = entries::at(tx, &places.into_iter().collect::<Vec<_>>()).await?;
         let bodies = bodies.into_iter().map(|entered| (entered.entry.seq, entered)).collect();
-        Ok(Self { kept, bodies, is_full })
+        Ok(Self { kept, said, bodies, is_full })
     }
 
     fn decisions(&self) -> impl Iterator<Item = &Decision> + Send {
@@ -173,13 +178,33 @@ impl Recalled {
             let Some(Statement::Observation(seen)) = &entered.statement else { return None };
             matter.observed = Some(Observed::of(seen, entered.entry.body, &entered.entry));
         }
-        for place in &kept.remembered {
+        for place in self.said.get(&kept.seq).unwrap_or(&kept.remembered) {
             let entered = self.bodies.get(place)?;
             let Some(Statement::Received(received)) = &entered.statement else { return None };
             matter.stated.push(Heard::of(received, &entered.entry, keys)?.stated);
         }
         Some(matter)
     }
+}
+
+/// What was said of the decisions that are observed now, in the order of the places.
+async fn all_said(
+    tx: &ProjectTx<'_>,
+    events: &[Event],
+    kept: &[Kept],
+) -> Result<HashMap<u64, Vec<u64>>, DatabaseError> {
+    let observed: HashSet<(ActionId, Digest)> = events.iter().filter_map(Event::observes).collect();
+    let newly = kept.iter().filter(|kept| {
+        kept.observed.is_none()
+            && !kept.remembered.is_empty()
+            && observed.contains(&(kept.action, kept.decision))
+    });
+    let newly: Vec<u64> = newly.map(|kept| kept.seq).collect();
+    let mut said: HashMap<u64, Vec<u64>> = HashMap::new();
+    for (decision, seq) in matters::all_said(tx, &newly).await? {
+        said.entry(decision).or_default().push(seq);
+    }
+    Ok(said)
 }
 
 impl Known {
