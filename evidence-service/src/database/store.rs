@@ -12,6 +12,11 @@ statements! {
     // is stopped inside its transaction must not keep a kill waiting for more than three.
     ENTER = "select set_config('counterfoil.project', $1, true), set_config('lock_timeout', '2000', true), \
              set_config('idle_in_transaction_session_timeout', '2000', true)";
+    // As before, for a transaction that numbers entries. Its first read, under the head's lock, keeps one plan; that read
+    // itself ends this (facts.sql).
+    ENTER_TO_APPEND = "select set_config('counterfoil.project', $1, true), set_config('lock_timeout', '2000', true), \
+                       set_config('idle_in_transaction_session_timeout', '2000', true), \
+                       set_config('plan_cache_mode', 'force_generic_plan', true)";
     // For long reads of one moment. They hold no lock that anybody waits for, and think between two pages.
     ENTER_TO_READ = "select set_config('counterfoil.project', $1, true), \
                      set_config('idle_in_transaction_session_timeout', '60000', true)";

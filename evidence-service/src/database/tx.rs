@@ -57,7 +57,7 @@ impl<'c> ProjectTx<'c> {
         Ok(tx)
     }
 
-    /// As [`Self::begin`], with two more statements that travel right behind the first ones instead of waiting for
+    /// For an append. As [`Self::begin`], with two more statements that travel right behind the first ones instead of waiting for
     /// their answers. The server still runs them one after the other, each under a snapshot of its own, and none
     /// after one that failed.
     pub(super) async fn begin_with(
@@ -66,7 +66,7 @@ impl<'c> ProjectTx<'c> {
         (first, second): (Asked<'_>, Asked<'_>),
     ) -> Result<(Self, Option<Row>, Option<Row>), DatabaseError> {
         // Prepared before anything is sent, so that the order of sending is the order below.
-        let enter = client.prepare_cached(store::ENTER.text()).await?;
+        let enter = client.prepare_cached(store::ENTER_TO_APPEND.text()).await?;
         let one = client.prepare_cached(first.0.text()).await?;
         let two = client.prepare_cached(second.0.text()).await?;
         let tx = Self { client, project, open: true };

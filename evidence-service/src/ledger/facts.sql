@@ -1,6 +1,9 @@
 -- What is asked for one by one is read one by one: `offset 0` keeps the planner from reading all of a project instead,
--- which it prefers while the ledger is nearly empty, in a plan that stays when it is not.
+-- which it prefers while the ledger is nearly empty, in a plan that stays when it is not. So this statement runs under
+-- the plan that it was given first (`ENTER_TO_APPEND`): made anew for each commit, the plan costs more than the reading.
+-- What follows in the transaction is planned as usual.
 select
+    set_config('plan_cache_mode', 'auto', true),
     (extract(epoch from clock_timestamp()) * 1000)::bigint as clock,
     coalesce((
         select json_agg(json_build_object('thumbprint', k.thumbprint, 'purpose', k.purpose,
