@@ -286,7 +286,13 @@ impl Auditor {
             | Statement::Resolution(_)
             | Statement::Coverage(_)
             | Statement::Kill(_)
-            | Statement::Incident(_) => Ok(()),
+            | Statement::Incident(_)
+            | Statement::Hold(_)
+            | Statement::Answer(_)
+            | Statement::Grant(_)
+            | Statement::Resume(_)
+            | Statement::Breakglass(_)
+            | Statement::Shadow(_) => Ok(()),
         }
     }
 

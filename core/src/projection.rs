@@ -47,6 +47,15 @@ impl Projection {
             Statement::Clearance(clearance) => {
                 Self { action: Some(clearance.action.uuid()), ..Self::default() }
             }
+            Statement::Hold(hold) => {
+                Self { action: Some(hold.action.uuid()), decision: Some(hold.decision), ..Self::default() }
+            }
+            Statement::Answer(answer) => Self {
+                action: Some(answer.action.uuid()),
+                decision: Some(answer.decision),
+                ..Self::default()
+            },
+            Statement::Grant(grant) => Self { agent: Some(grant.agent.uuid()), ..Self::default() },
             Statement::Received(received) => Self::of_received(received),
             Statement::Key(_)
             | Statement::Published(_)
@@ -56,7 +65,10 @@ impl Projection {
             | Statement::Coverage(_)
             | Statement::Settings(_)
             | Statement::Tombstone(_)
-            | Statement::Incident(_) => Self::default(),
+            | Statement::Incident(_)
+            | Statement::Resume(_)
+            | Statement::Breakglass(_)
+            | Statement::Shadow(_) => Self::default(),
         }
     }
 

@@ -6,6 +6,7 @@
 mod class;
 mod decision;
 mod execution;
+mod governance;
 mod key_source;
 mod ledger;
 mod matching;
@@ -25,6 +26,10 @@ pub use decision::{
     Shape, ShapeField, Verdict,
 };
 pub use execution::{ErrorCode, Execution, Outcome, SeenCheckpoint};
+pub use governance::{
+    Answer, AnsweredBy, Breakglass, Grant, GrantEvent, Hold, HoldEvent, Resume, Say, Scope, Shadow,
+    WindowEvent,
+};
 pub use key_source::{KeySource, PublicUrl};
 pub use ledger::{
     Authorization, Counts, Epoch, Incident, KeyEvent, KeyStatement, Kill, PublicJwk, Published,
@@ -81,6 +86,12 @@ types! {
     TombstoneType "tombstone/v1";
     KillType "kill/v1";
     IncidentType "incident/v1";
+    HoldType "hold/v1";
+    AnswerType "answer/v1";
+    GrantType "grant/v1";
+    ResumeType "resume/v1";
+    BreakglassType "breakglass/v1";
+    ShadowType "shadow/v1";
 }
 
 /// A member that must be present and may be null.
@@ -109,6 +120,12 @@ pub enum Statement {
     Tombstone(Box<Tombstone>),
     Kill(Box<Kill>),
     Incident(Box<Incident>),
+    Hold(Box<Hold>),
+    Answer(Box<Answer>),
+    Grant(Box<Grant>),
+    Resume(Box<Resume>),
+    Breakglass(Box<Breakglass>),
+    Shadow(Box<Shadow>),
 }
 
 impl Statement {
@@ -129,6 +146,12 @@ impl Statement {
             "tombstone/v1" => read(payload, typ, Self::Tombstone),
             "kill/v1" => read(payload, typ, Self::Kill),
             "incident/v1" => read(payload, typ, Self::Incident),
+            "hold/v1" => read(payload, typ, Self::Hold),
+            "answer/v1" => read(payload, typ, Self::Answer),
+            "grant/v1" => read(payload, typ, Self::Grant),
+            "resume/v1" => read(payload, typ, Self::Resume),
+            "breakglass/v1" => read(payload, typ, Self::Breakglass),
+            "shadow/v1" => read(payload, typ, Self::Shadow),
             other => Err(StatementError::UnknownType(other.to_owned())),
         }
     }
@@ -150,6 +173,12 @@ impl Statement {
             Self::Tombstone(_) => Kind::Tombstone,
             Self::Kill(_) => Kind::Kill,
             Self::Incident(_) => Kind::Incident,
+            Self::Hold(_) => Kind::Hold,
+            Self::Answer(_) => Kind::Answer,
+            Self::Grant(_) => Kind::Grant,
+            Self::Resume(_) => Kind::Resume,
+            Self::Breakglass(_) => Kind::Breakglass,
+            Self::Shadow(_) => Kind::Shadow,
         }
     }
 
@@ -168,7 +197,13 @@ impl Statement {
             | Self::Settings(_)
             | Self::Tombstone(_)
             | Self::Kill(_)
-            | Self::Incident(_) => Purpose::Ledger,
+            | Self::Incident(_)
+            | Self::Hold(_)
+            | Self::Answer(_)
+            | Self::Grant(_)
+            | Self::Resume(_)
+            | Self::Breakglass(_)
+            | Self::Shadow(_) => Purpose::Ledger,
         }
     }
 
@@ -188,6 +223,12 @@ impl Statement {
             Self::Tombstone(s) => s.project,
             Self::Kill(s) => s.project,
             Self::Incident(s) => s.project,
+            Self::Hold(s) => s.project,
+            Self::Answer(s) => s.project,
+            Self::Grant(s) => s.project,
+            Self::Resume(s) => s.project,
+            Self::Breakglass(s) => s.project,
+            Self::Shadow(s) => s.project,
         }
     }
 
@@ -208,6 +249,12 @@ impl Statement {
             Self::Tombstone(s) => Some(&s.iss),
             Self::Kill(s) => Some(&s.iss),
             Self::Incident(s) => Some(&s.iss),
+            Self::Hold(s) => Some(&s.iss),
+            Self::Answer(s) => Some(&s.iss),
+            Self::Grant(s) => Some(&s.iss),
+            Self::Resume(s) => Some(&s.iss),
+            Self::Breakglass(s) => Some(&s.iss),
+            Self::Shadow(s) => Some(&s.iss),
         }
     }
 
@@ -228,6 +275,12 @@ impl Statement {
             Self::Tombstone(s) => s.at,
             Self::Kill(s) => s.at,
             Self::Incident(s) => s.at,
+            Self::Hold(s) => s.at,
+            Self::Answer(s) => s.at,
+            Self::Grant(s) => s.at,
+            Self::Resume(s) => s.at,
+            Self::Breakglass(s) => s.at,
+            Self::Shadow(s) => s.at,
         }
     }
 }

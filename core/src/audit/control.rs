@@ -4,8 +4,10 @@ use super::broken::{Broken, Fault, Place};
 use super::keys::signed;
 use super::stored::StoredHead;
 use crate::digest::{Digest, hex};
-use crate::statement::{Decision, Kill, Published, PublishedType, Statement};
-use std::collections::BTreeMap;
+use crate::statement::{
+    Decision, GrantEvent, Kill, Published, PublishedType, Resume, Scope, Statement, WindowEvent,
+};
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Default)]
 pub(crate) struct Control {
@@ -13,6 +15,7 @@ pub(crate) struct Control {
     floor: u64,
     generation: u64,
     killed: bool,
+    stopped: BTreeSet<Scope>,
     registry: Option<Digest>,
     rules: Option<Digest>,
     /// The bundle in force from a control number on. What no decision may name any more is dropped.
@@ -24,6 +27,15 @@ enum Floor {
     /// A key that comes or goes, rules that change: the statement says whether something was taken away.
     StaysOrFollows,
     Follows,
+    /// Something was allowed that was not: what was judged before stays as good as it was.
+    Stays,
+}
+
+fn window(event: WindowEvent) -> Floor {
+    match event {
+        WindowEvent::Opened => Floor::Stays,
+        WindowEvent::Closed => Floor::Follows,
+    }
 }
 
 impl Control {
@@ -36,6 +48,20 @@ impl Control {
             }
             Statement::Published(said) => self.publish(said),
             Statement::Kill(said) => self.kill(said),
+            Statement::Resume(said) => self.resume(said),
+            Statement::Grant(said) => {
+                let moves = match said.event {
+                    GrantEvent::Given | GrantEvent::Renewed => Floor::Stays,
+                    GrantEvent::Shortened | GrantEvent::Removed => Floor::Follows,
+                };
+                self.step((said.control, said.floor, said.generation), moves, self.generation)
+            }
+            Statement::Breakglass(said) => {
+                self.step((said.control, said.floor, said.generation), window(said.event), self.generation)
+            }
+            Statement::Shadow(said) => {
+                self.step((said.control, said.floor, said.generation), window(said.event), self.generation)
+            }
             Statement::Coverage(said) => self.unmoved((said.control, said.floor, said.generation)),
             Statement::Settings(said) => self.unmoved((said.control, said.floor, said.generation)),
             Statement::Decision(decision) if decision.is_cleared() => self.gate(decision),
@@ -47,7 +73,9 @@ impl Control {
             | Statement::Clearance(_)
             | Statement::Resolution(_)
             | Statement::Tombstone(_)
-            | Statement::Incident(_) => Ok(()),
+            | Statement::Incident(_)
+            | Statement::Hold(_)
+            | Statement::Answer(_) => Ok(()),
         }
     }
 
@@ -69,8 +97,22 @@ impl Control {
 
     fn kill(&mut self, said: &Kill) -> Result<(), Fault> {
         let numbers = (said.control, said.floor, said.generation);
-        self.step(numbers, Floor::Follows, self.generation + 1)?;
-        self.killed = true;
+        let Some(scope) = &said.scope else {
+            self.step(numbers, Floor::Follows, self.generation + 1)?;
+            self.killed = true;
+            return Ok(());
+        };
+        self.step(numbers, Floor::Follows, self.generation)?;
+        self.stopped.insert(scope.clone());
+        Ok(())
+    }
+
+    fn resume(&mut self, said: &Resume) -> Result<(), Fault> {
+        self.step((said.control, said.floor, said.generation), Floor::Stays, self.generation)?;
+        match &said.scope {
+            None => self.killed = false,
+            Some(scope) => drop(self.stopped.remove(scope)),
+        }
         Ok(())
     }
 
@@ -87,6 +129,7 @@ impl Control {
         let (control, floor) = (self.control + 1, said.1);
         let floor_holds = match moves {
             Floor::Follows => floor == control,
+            Floor::Stays => floor == self.floor,
             Floor::StaysOrFollows => floor == control || floor == self.floor,
         };
         if said.0 != control || said.2 != generation || !floor_holds {
@@ -106,6 +149,9 @@ impl Control {
         let refuse = |why| Err(Fault::NotCleared(why));
         if self.killed {
             return refuse("while the project is killed");
+        }
+        if self.stopped.iter().any(|scope| scope.covers(decision)) {
+            return refuse("for an agent, a connection or an environment that is killed");
         }
         if decision.generation != self.generation {
             return refuse("under another kill generation");

@@ -167,7 +167,13 @@ impl Follower {
             | Statement::Coverage(_)
             | Statement::Settings(_)
             | Statement::Kill(_)
-            | Statement::Incident(_) => Ok(()),
+            | Statement::Incident(_)
+            | Statement::Hold(_)
+            | Statement::Answer(_)
+            | Statement::Grant(_)
+            | Statement::Resume(_)
+            | Statement::Breakglass(_)
+            | Statement::Shadow(_) => Ok(()),
         }
     }
 

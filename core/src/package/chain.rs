@@ -189,7 +189,13 @@ impl<'a> Chain<'a> {
             | Statement::Resolution(_)
             | Statement::Coverage(_)
             | Statement::Settings(_)
-            | Statement::Incident(_) => {}
+            | Statement::Incident(_)
+            | Statement::Hold(_)
+            | Statement::Answer(_)
+            | Statement::Grant(_)
+            | Statement::Resume(_)
+            | Statement::Breakglass(_)
+            | Statement::Shadow(_) => {}
         }
         Ok(())
     }

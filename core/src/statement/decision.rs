@@ -20,7 +20,8 @@ vocabulary! {
         Rule "rule", NoRule "no_rule", UnknownTool "unknown_tool", NounMissing "noun_missing",
         DefinitionChanged "definition_changed", NoSuchTool "no_such_tool", NotBindable "not_bindable",
         Malformed "malformed", PolicyError "policy_error", Killed "killed", Revoked "revoked", OverCap "over_cap",
-        Stale "stale", Skew "skew", PersonRequired "person_required",
+        Stale "stale", Skew "skew", PersonRequired "person_required", Grant "grant", Approved "approved",
+        AnsweredNo "answered_no", HoldExpired "hold_expired", ControlVerb "control_verb", BreakGlass "break_glass",
     }
 
     /// Which listener a call came in by. Stamped there, never read from the call.

@@ -67,11 +67,12 @@ impl<'de> Deserialize<'de> for PublicUrl {
 }
 
 /// A member that may be absent and, where it is there, is not null: one spelling for one meaning.
-pub(super) fn present<'de, D>(deserializer: D) -> Result<Option<KeySource>, D::Error>
+pub(super) fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
+    T: Deserialize<'de>,
 {
-    KeySource::deserialize(deserializer).map(Some)
+    T::deserialize(deserializer).map(Some)
 }
 
 mod host_text {

@@ -3,6 +3,7 @@
 //! What an operator does is attested on behalf of a pseudonym (`behalf`), with a passkey's `authorization` or null.
 
 use super::class::vocabulary;
+use super::governance::Scope;
 use super::key_source::{KeySource, present};
 use super::{EpochType, IncidentType, KeyType, KillType, nullable};
 use crate::digest::Digest;
@@ -155,7 +156,8 @@ pub struct Epoch {
     pub counts: Counts,
 }
 
-/// `kill/v1`: from this entry on nothing is allowed. `floor` is the new control: what was judged before is stale.
+/// `kill/v1`: from this entry on nothing in its scope is allowed. `floor` is the new control: what was judged before is
+/// stale. A kill of the whole project takes every grant and every hold with it.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kill {
@@ -172,6 +174,9 @@ pub struct Kill {
     pub authorization: Option<Authorization>,
     #[serde(deserialize_with = "nullable")]
     pub reason: Option<String>,
+    /// Absent, not null, where it is the whole project.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
 }
 
 /// `incident/v1`: the log operator says what went wrong with the record itself and releases what it stopped.

@@ -5,6 +5,7 @@ from example import *
 AT = "2026-11-30T11:20:00.120Z"
 CHANGE = {"control": 6, "floor": 6, "gen": 0, "behalf": "operator", "authorization": None}
 FINDING = digest(b"the finding's envelope")
+HOLD, AGENT = "hld_019355a0c1007000800000000000e001", "agt_019355a0c0007000800000000000d001"
 
 
 def statement(typ, **members):
@@ -47,8 +48,20 @@ STATEMENTS = [
     statement("settings/v1", **CHANGE, name="retention_days", value="30"),
     statement("tombstone/v1", behalf="retention", removal="retention", epoch="2026-08-31", first=0, last=12),
     statement("kill/v1", **(CHANGE | {"control": 7, "floor": 7, "gen": 1}), reason="drill"),
+    statement("hold/v1", event="expired", hold=HOLD, action=ACTION, decision=digest(b"the held decision")),
+    statement("answer/v1", behalf="operator", authorization=None, by="login", hold=HOLD, action=ACTION, decision=digest(b"the held decision"),
+              card=digest(b"the card"), answer="approve_once", grant=None, until="2026-11-30T12:20:00.000Z"),
+    statement("grant/v1", **CHANGE, event="given", grant="grt_" + 8 * "0193", agent=AGENT, service="mail", verb="send",
+              document=digest(b"the grant"), until="2026-11-30T12:20:00.000Z", answer=digest(b"the answer"), reason=None),
+    statement("resume/v1", **CHANGE, reason="drill"),
+    statement("breakglass/v1", **CHANGE, event="opened", until="2026-11-30T12:20:00.000Z", reason="The rules are being mended."),
+    statement("shadow/v1", **CHANGE, event="opened", until="2026-12-07T11:20:00.000Z", reason="The first week."),
     statement("incident/v1", code="head_ran_ahead", behalf="log operator", reason="The clock of the database host was wrong."),
 ]
+
+
+SCOPED = {f"{typ}_{name}": (f"{typ}/v1 for one {name} alone", statement(f"{typ}/v1", **CHANGE, reason=None, scope=scope))
+          for typ in ("kill", "resume") for name, scope in (("agent", AGENT), ("connection", "key_" + 8 * "0193"), ("environment", "live"))}
 
 
 def good():
@@ -56,7 +69,7 @@ def good():
     cases = {name(p): (f"{p['typ']}, signed by the ledger key", alone(signed(p, KEYS["ledger"]))) for p in STATEMENTS}
     imported = {"key_pasted": ("a provider's key that somebody pasted", provider_key()),
                 "key_fetched": ("a provider's key out of a key set that was fetched", provider_key(source=SOURCE))}
-    return cases | {name: (about, alone(signed(p, KEYS["ledger"]))) for name, (about, p) in imported.items()}
+    return cases | {name: (about, alone(signed(p, KEYS["ledger"]))) for name, (about, p) in (imported | SCOPED).items()}
 
 
 def malformed():

@@ -192,6 +192,7 @@ def keys_and_control():
     killed.add("kill", ledger_statement("kill/v1", 8, control=7, floor=7, gen=1, behalf="operator", authorization=None, reason=None), 8)
     killed.rows.append(("decision", signed(decision(at=at(10), control=7, gen=1, policy=POLICY), D), 10))
     cases["allowed_under_a_kill"] = case("from kill/v1 on nothing is allowed", pack(killed), "BROKEN", 40)
+    cases |= stopped()
     other = Record()
     other.add("decision", signed(decision(at=at(10), control=6, gen=0, policy=digest(b"mine")), D), 10)
     cases["allowed_by_another_bundle"] = case("not what was in force", pack(other), "BROKEN", 40)
@@ -206,6 +207,61 @@ def keys_and_control():
     extra = copy.deepcopy(PROVIDER_KEYS)
     extra["keys"].append({"provider": "notes", "key": {"kty": "OKP", "crv": "Ed25519", "x": MALLORY.x}, "thumbprint": MALLORY.kid, "introduced": 5, "ended": None})
     cases["provider_key_of_the_package_alone"] = case("a key that no entry introduced", pack(honest(), provider_keys=extra), "UNPINNED", 50)
+    return cases
+
+
+def control(record, typ, second, numbers, **members):
+    """A statement of an operator, with the numbers that are in force after it: control, floor, gen."""
+    said = dict(zip(("control", "floor", "gen"), numbers)) | {"behalf": "operator", "authorization": None}
+    record.add(typ.split("/")[0], ledger_statement(typ, second, **said, **members), second)
+
+
+def allow(record, second, numbers):
+    said = dict(zip(("control", "gen"), numbers))
+    record.rows.append(("decision", signed(decision(at=at(second), **said, policy=POLICY), D), second))
+
+
+def stopped():
+    """Kills of a part, resumption, and how grants and windows move the floor."""
+    cases = {}
+    agent = decision()["agent"]
+    for name, about, scope, answer in [
+        ("allowed_for_a_killed_agent", "this agent is killed", {"scope": agent}, ("BROKEN", 40)),
+        ("allowed_in_a_killed_environment", "this environment is killed", {"scope": decision()["env"]}, ("BROKEN", 40)),
+        ("allowed_beside_a_killed_agent", "another agent is killed", {"scope": "agt_" + 8 * "0193"}, ("UNANCHORED", 10)),
+    ]:
+        record = Record()
+        control(record, "kill/v1", 8, (7, 7, 0), reason=None, **scope)
+        allow(record, 10, (7, 0))
+        cases[name] = case(about, pack(record), *answer)
+    resumed = Record()
+    control(resumed, "kill/v1", 7, (7, 7, 1), reason=None)
+    control(resumed, "resume/v1", 8, (8, 7, 1), reason=None)
+    allow(resumed, 10, (8, 1))
+    cases["allowed_after_a_resumption"] = case("what was killed was resumed", pack(resumed), "UNANCHORED", 10)
+    other = Record()
+    control(other, "kill/v1", 7, (7, 7, 1), reason=None)
+    control(other, "resume/v1", 8, (8, 7, 1), reason=None, scope=agent)
+    allow(other, 10, (8, 1))
+    cases["allowed_after_another_resumption"] = case("the project is killed, and one agent was resumed", pack(other), "BROKEN", 40)
+
+    grant = {"grant": "grt_" + 8 * "0193", "agent": agent, "service": "mail", "verb": "send", "document": digest(b"the grant"),
+             "until": at(2000), "answer": None, "reason": None}
+    window = {"until": at(2000), "reason": "The first week."}
+    for typ, name, members, opens, closes in [("grant/v1", "grant", grant, "given", "removed"), ("breakglass/v1", "breakglass", window, "opened", "closed"),
+                                              ("shadow/v1", "shadow", window, "opened", "closed")]:
+        record = Record()
+        control(record, typ, 7, (7, 0, 0), event=opens, **members)
+        allow(record, 8, (6, 0))
+        control(record, typ, 9, (8, 8, 0), event=closes, **members)
+        allow(record, 10, (8, 0))
+        cases[f"{name}_comes_and_goes"] = case("giving leaves the floor where it is, taking away moves it", pack(record), "UNANCHORED", 10)
+        record = Record()
+        control(record, typ, 7, (7, 7, 0), event=opens, **members)
+        cases[f"{name}_moves_the_floor"] = case("what gives more makes nothing stale", pack(record), "BROKEN", 40)
+        record = Record()
+        control(record, typ, 7, (7, 0, 0), event=closes, **members)
+        cases[f"{name}_leaves_the_floor"] = case("what takes away makes stale what was judged before", pack(record), "BROKEN", 40)
     return cases
 
 

@@ -43,6 +43,7 @@ impl Job for Killing<'_> {
             behalf: self.behalf.clone(),
             authorization: None,
             reason: self.reason.clone(),
+            scope: None,
         };
         let accepted = vec![Accepted::own(Kind::Kill, &Signed::sign(statement, self.signer))];
         Ok(Plan { head, accepted, keyed: Vec::new(), outcome: () })

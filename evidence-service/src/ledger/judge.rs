@@ -117,7 +117,13 @@ fn fate(candidate: &Candidate, head: &Head, facts: &Facts, at: Timestamp, so_far
         | Statement::Settings(_)
         | Statement::Tombstone(_)
         | Statement::Kill(_)
-        | Statement::Incident(_) => return Fate::Refused(RefusedReason::Malformed),
+        | Statement::Incident(_)
+        | Statement::Hold(_)
+        | Statement::Answer(_)
+        | Statement::Grant(_)
+        | Statement::Resume(_)
+        | Statement::Breakglass(_)
+        | Statement::Shadow(_) => return Fate::Refused(RefusedReason::Malformed),
     };
     if let Some(fate) = keyed(candidate, head, facts, at, so_far) {
         return fate;

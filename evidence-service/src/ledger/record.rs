@@ -95,7 +95,13 @@ impl Job for Batch {
                 | Statement::Settings(_)
                 | Statement::Tombstone(_)
                 | Statement::Kill(_)
-                | Statement::Incident(_) => {}
+                | Statement::Incident(_)
+                | Statement::Hold(_)
+                | Statement::Answer(_)
+                | Statement::Grant(_)
+                | Statement::Resume(_)
+                | Statement::Breakglass(_)
+                | Statement::Shadow(_) => {}
             }
         }
         asked.kids.sort_unstable();

@@ -16,7 +16,7 @@ use counterfoil_core::key::{Purpose, Thumbprint};
 use counterfoil_core::package::{Line, Withheld};
 use counterfoil_core::statement::{
     Class, Counts, Coverage, Decision, Effect, Finding, FindingCode, KeyEvent, KeyStatement, Observation,
-    ProviderCoverage, Received, ReceivedForm, Signer, Statement, Verdict,
+    ProviderCoverage, Received, ReceivedForm, Scope, Signer, Statement, Verdict,
 };
 use counterfoil_core::time::Timestamp;
 use serde::Serialize;
@@ -303,6 +303,8 @@ pub(super) fn action_of(row: &Seen) -> Option<ActionId> {
         Statement::Received(received) => Submitted::unwrap(received).ok()??.action(),
         Statement::Finding(finding) => finding.action,
         Statement::Clearance(clearance) => Some(clearance.action),
+        Statement::Hold(hold) => Some(hold.action),
+        Statement::Answer(answer) => Some(answer.action),
         Statement::Key(_)
         | Statement::Published(_)
         | Statement::Epoch(_)
@@ -311,7 +313,11 @@ pub(super) fn action_of(row: &Seen) -> Option<ActionId> {
         | Statement::Settings(_)
         | Statement::Tombstone(_)
         | Statement::Kill(_)
-        | Statement::Incident(_) => None,
+        | Statement::Incident(_)
+        | Statement::Grant(_)
+        | Statement::Resume(_)
+        | Statement::Breakglass(_)
+        | Statement::Shadow(_) => None,
     }
 }
 
@@ -358,9 +364,29 @@ fn says(statement: &Statement) -> (String, Option<Verdict>, String) {
         Statement::Tombstone(tombstone) => {
             text(tombstone.epoch.clone(), format!("entries {} to {}", tombstone.first, tombstone.last))
         }
-        Statement::Kill(kill) => text("everything".to_owned(), format!("generation {}", kill.generation)),
+        Statement::Kill(kill) => text(scope(kill.scope.as_ref()), format!("generation {}", kill.generation)),
+        Statement::Resume(resume) => text(scope(resume.scope.as_ref()), String::new()),
+        Statement::Hold(hold) => text(hold.hold.to_string(), hold.event.to_string()),
+        Statement::Answer(answer) => {
+            let until = answer.until.map(|at| format!(", until {at}")).unwrap_or_default();
+            text(answer.hold.to_string(), format!("{}{until}, {}", answer.answer, answer.by))
+        }
+        Statement::Grant(grant) => text(
+            format!("{}: {}.{}", grant.agent, grant.service, grant.verb),
+            format!("{}, until {}", grant.event, grant.until),
+        ),
+        Statement::Breakglass(window) => {
+            text(window.reason.to_string(), format!("{}, until {}", window.event, window.until))
+        }
+        Statement::Shadow(window) => {
+            text(window.reason.to_string(), format!("{}, until {}", window.event, window.until))
+        }
         Statement::Incident(incident) => text(incident.code.clone(), String::new()),
     }
+}
+
+fn scope(scope: Option<&Scope>) -> String {
+    scope.map_or_else(|| "everything".to_owned(), ToString::to_string)
 }
 
 /// What a page about one action shows beside [`says`].
@@ -386,7 +412,13 @@ fn facts(statement: &Statement) -> Vec<Fact> {
         | Statement::Settings(_)
         | Statement::Tombstone(_)
         | Statement::Kill(_)
-        | Statement::Incident(_) => Vec::new(),
+        | Statement::Incident(_)
+        | Statement::Hold(_)
+        | Statement::Answer(_)
+        | Statement::Grant(_)
+        | Statement::Resume(_)
+        | Statement::Breakglass(_)
+        | Statement::Shadow(_) => Vec::new(),
     }
 }
 

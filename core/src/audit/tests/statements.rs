@@ -77,6 +77,7 @@ pub(crate) fn kill(numbers: Numbers, at: Timestamp) -> Kill {
         behalf: "somebody".to_owned(),
         authorization: None,
         reason: None,
+        scope: None,
     }
 }
 

@@ -12,6 +12,8 @@ interface Numbers {
 export class Control {
   private now: Numbers = { control: 0, floor: 0, gen: 0 };
   private isKilled = false;
+  /** Agents, connections and environments that are killed, by their ids. */
+  private readonly stopped = new Set<string>();
   private hasRegistry = false;
   private hasRules = false;
   /** The bundle in force from a control number on, ascending. What no decision may name any more is dropped. */
@@ -27,9 +29,17 @@ export class Control {
       case "rules/v1":
         return this.publish(said, numbers);
       case "kill/v1":
-        this.step(numbers, "follows", this.now.gen + 1);
-        this.isKilled = true;
+        return this.kill(said, numbers);
+      case "resume/v1":
+        this.step(numbers, "stays", this.now.gen);
+        if (said.scope === undefined) this.isKilled = false;
+        else this.stopped.delete(String(said.scope));
         return;
+      case "grant/v1":
+        return this.step(numbers, said.event === "given" || said.event === "renewed" ? "stays" : "follows", this.now.gen);
+      case "breakglass/v1":
+      case "shadow/v1":
+        return this.step(numbers, said.event === "opened" ? "stays" : "follows", this.now.gen);
       case "coverage/v1":
       case "settings/v1":
         return this.unmoved(numbers);
@@ -38,6 +48,13 @@ export class Control {
       default:
         // The other kinds change nothing that decides.
     }
+  }
+
+  /** A kill of the whole project counts a generation; one of an agent, a connection or an environment does not. */
+  private kill(said: JsonObject, numbers: Numbers): void {
+    this.step(numbers, "follows", this.now.gen + (said.scope === undefined ? 1 : 0));
+    if (said.scope === undefined) this.isKilled = true;
+    else this.stopped.add(String(said.scope));
   }
 
   private publish(said: JsonObject, numbers: Numbers): void {
@@ -55,9 +72,9 @@ export class Control {
     if (control !== now.control || floor !== now.floor || gen !== now.gen) throw this.differs({ control, floor, gen }, now);
   }
 
-  private step(said: Numbers, floor: "follows" | "stays or follows", gen: number): void {
+  private step(said: Numbers, floor: "follows" | "stays" | "stays or follows", gen: number): void {
     const control = this.now.control + 1;
-    const holds = said.floor === control || (floor === "stays or follows" && said.floor === this.now.floor);
+    const holds = (floor !== "stays" && said.floor === control) || (floor !== "follows" && said.floor === this.now.floor);
     if (said.control !== control || said.gen !== gen || !holds) throw this.differs(said, { control, floor: this.now.floor, gen });
     this.now = { control, floor: said.floor, gen };
     const inForce = this.bundles.findLast(({ from }) => from <= said.floor)?.from ?? 0;
@@ -68,7 +85,9 @@ export class Control {
   private gate(decision: JsonObject): void {
     const { control, gen, policy } = decision as unknown as Numbers & { policy: string };
     const bundle = this.bundles.findLast(({ from }) => from <= control);
+    const isStopped = [decision.agent, decision.via, decision.env].some((id) => this.stopped.has(String(id)));
     const why = this.isKilled ? "while the project is killed"
+      : isStopped ? "for an agent, a connection or an environment that is killed"
       : gen !== this.now.gen ? "under another kill generation"
       : control > this.now.control ? "under a control number that was not reached"
       : control < this.now.floor ? "under what was no longer in force"
