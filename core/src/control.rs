@@ -4,15 +4,16 @@
 //! gateway with an old snapshot is refused as stale, not believed.
 
 use crate::digest::Digest;
-use crate::id::{AgentId, KeyId, ProjectId};
+use crate::hold::CardNoun;
+use crate::id::{AgentId, GrantId, KeyId, ProjectId};
 use crate::issuer::Issuer;
 use crate::json::canonical;
 use crate::key::Jwk;
 use crate::nonce::Nonce16;
-use crate::statement::{Environment, Verdict};
+use crate::statement::{Environment, Scope, ServiceName, Verb, Verdict};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -29,6 +30,15 @@ pub struct Snapshot {
     #[serde(rename = "gen")]
     pub generation: u64,
     pub killed: bool,
+    /// Agents, connections and environments that are killed while the project is not.
+    #[serde(default)]
+    pub stopped: Vec<Scope>,
+    /// Until when a break-glass window stands; null where none does.
+    #[serde(default)]
+    pub breakglass_until: Option<Timestamp>,
+    /// Until when verdicts of published rules are advisory; null where they bind.
+    #[serde(default)]
+    pub shadow_until: Option<Timestamp>,
     /// What nothing allows gets this: STEP_UP or DENY.
     pub base_verdict: Verdict,
     /// Digest of the bundle; null before registry and rules are published, when nothing can be allowed.
@@ -50,25 +60,50 @@ pub struct Documents {
     pub rules: String,
 }
 
-/// Mortal allows. Empty until people can give them.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+/// Mortal allows: those that stand at this moment, of all agents.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grants {
     pub v: u8,
     /// Random, so that the digest of few or no grants tells nothing.
     pub nonce: Nonce16,
-    pub grants: Vec<Value>,
+    pub grants: Vec<GrantDocument>,
+}
+
+/// The text of one grant: one agent, one verb of one service, one noun, until then. Its digest is the member `document` of
+/// grant/v1; the text is clear, so it travels to gateways and in the vendor's own packages only.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct GrantDocument {
+    pub v: u8,
+    pub nonce: Nonce16,
+    pub grant: GrantId,
+    pub agent: AgentId,
+    pub service: ServiceName,
+    pub verb: Verb,
+    /// A call that names several nouns needs a grant for each.
+    pub noun: CardNoun,
+    /// Declared fields of the arguments that must be as they were when the grant was given; empty where any will do.
+    pub fields: Map<String, Value>,
+    pub until: Timestamp,
+}
+
+impl GrantDocument {
+    pub fn digest(&self) -> Digest {
+        Digest::of(&canonical(&json!(self)))
+    }
 }
 
 impl Grants {
-    /// The digest that a decision about `agent` names.
+    /// The digest that a decision about `agent` names: of the agent's own grants, by their documents' digests, sorted.
     pub fn digest_for(&self, agent: AgentId) -> Digest {
-        Digest::of(&canonical(&json!({
-            "v": self.v,
-            "nonce": self.nonce,
-            "agent": agent,
-            "grants": self.grants,
-        })))
+        let mut grants: Vec<String> = self.of(agent).map(|grant| grant.digest().to_string()).collect();
+        grants.sort_unstable();
+        Digest::of(&canonical(&json!({ "v": self.v, "nonce": self.nonce, "agent": agent, "grants": grants })))
+    }
+
+    pub fn of(&self, agent: AgentId) -> impl Iterator<Item = &GrantDocument> {
+        self.grants.iter().filter(move |grant| grant.agent == agent)
     }
 }
 

@@ -16,6 +16,7 @@ pub mod entry;
 pub mod envelope;
 pub mod execution;
 pub mod export;
+pub mod hold;
 pub mod id;
 pub mod issuer;
 pub mod json;

@@ -4,6 +4,7 @@
 //! the gateway checks it before it forwards anything.
 
 use crate::digest::Digest;
+use crate::hold::Parked;
 use crate::id::{InstanceId, KeyId, ProjectId, ProviderId};
 use crate::receipt::Receipt;
 use crate::time::Timestamp;
@@ -41,6 +42,9 @@ pub struct StatementItem {
     /// The API key whose call this decides; checked for revocation under the head lock.
     pub credential: Option<KeyId>,
     pub idempotency: Option<Idempotency>,
+    /// With a held decision that opens a hold; absent where it opens none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parked: Option<Parked>,
     pub statement: Box<RawValue>,
 }
 
@@ -112,6 +116,8 @@ impl Item {
             #[serde(default)]
             idempotency: Option<Idempotency>,
             #[serde(default)]
+            parked: Option<Parked>,
+            #[serde(default)]
             statement: Option<Box<RawValue>>,
             #[serde(default)]
             decision: Option<Digest>,
@@ -130,6 +136,7 @@ impl Item {
                 project,
                 credential: any.credential,
                 idempotency: any.idempotency,
+                parked: any.parked,
                 statement,
             })),
             ("opening", None, Some(decision), Some(jwe), None) => {
@@ -255,6 +262,7 @@ mod tests {
             project: "prj_019355a0c0007000800000000000a001".parse().expect("project"),
             credential: None,
             idempotency: None,
+            parked: None,
             statement: RawValue::from_string(statement.clone()).expect("JSON"),
         });
         let request = RecordRequest {

@@ -160,7 +160,8 @@ impl Recorder {
 /// A signed statement as the record request carries it.
 fn statement_item(project: ProjectId, credential: Option<KeyId>, statement: &str) -> RawItem {
     let statement = RawValue::from_string(statement.to_owned()).expect("a signed envelope is one JSON text");
-    Item::Statement(StatementItem { project, credential, idempotency: None, statement }).to_raw()
+    Item::Statement(StatementItem { project, credential, idempotency: None, parked: None, statement })
+        .to_raw()
 }
 
 #[cfg(test)]

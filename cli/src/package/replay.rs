@@ -113,7 +113,13 @@ fn is_of_rules(reason: Reason) -> bool {
         | Reason::OverCap
         | Reason::Stale
         | Reason::Skew
-        | Reason::PersonRequired => false,
+        | Reason::PersonRequired
+        | Reason::Grant
+        | Reason::Approved
+        | Reason::AnsweredNo
+        | Reason::HoldExpired
+        | Reason::ControlVerb
+        | Reason::BreakGlass => false,
     }
 }
 

@@ -36,6 +36,10 @@ fn said(verdict: Verdict, reason: Reason) -> String {
         Reason::NoSuchTool | Reason::NotBindable | Reason::Malformed => "the call is malformed",
         Reason::Revoked | Reason::OverCap | Reason::Stale | Reason::Skew => "the ledger does not take it",
         Reason::PersonRequired => "a person has to do this",
+        Reason::AnsweredNo => "a person said no",
+        Reason::HoldExpired => "nobody answered in time",
+        Reason::ControlVerb => "nothing that decides can be changed from here",
+        Reason::Grant | Reason::Approved | Reason::BreakGlass => "what allowed it no longer does",
     };
     match verdict {
         Verdict::StepUp => format!(
