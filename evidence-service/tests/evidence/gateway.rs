@@ -109,6 +109,7 @@ pub fn statement(
         project: deployment.id(),
         credential,
         idempotency,
+        parked: None,
         statement: RawValue::from_string(text).expect("JSON"),
     })
 }
