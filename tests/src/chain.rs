@@ -10,7 +10,7 @@ use counterfoil_core::statement::{Statement, Verdict};
 use counterfoil_core::time::Timestamp;
 use counterfoil_core::tree::{Frontier, Hash};
 use postgres::{Client, Transaction};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// One entry with what its body says.
 pub struct Link {
@@ -22,6 +22,8 @@ pub struct Link {
 /// A chain that holds: dense, linked, signed, and the tree that the head names.
 pub struct Chain {
     pub links: Vec<Link>,
+    /// Of each body's digest, where it stands first.
+    places: HashMap<Digest, u64>,
 }
 
 impl Chain {
@@ -53,7 +55,11 @@ impl Chain {
             links.push(signed(entry, row.get(6), &keys).with_context(|| format!("entry {seq}"))?);
         }
         head_is(&mut database, id, &tree)?;
-        Ok(Self { links })
+        let mut places = HashMap::new();
+        for link in &links {
+            places.entry(link.digest).or_insert(link.entry.seq);
+        }
+        Ok(Self { links, places })
     }
 
     /// Every ALLOW, by its action.
@@ -66,7 +72,7 @@ impl Chain {
     }
 
     pub fn position(&self, digest: &str) -> Option<u64> {
-        self.links.iter().find(|link| link.digest.to_string() == digest).map(|link| link.entry.seq)
+        self.places.get(&digest.parse().ok()?).copied()
     }
 }
 

@@ -86,7 +86,7 @@ pub fn write(path: &Path, providers: Providers, size: u64) -> anyhow::Result<u64
         log: SigningKey::from_seed(&[0x14; 32]),
         execution: SigningKey::from_seed(&[0x21; 32]),
     };
-    let (first, templates) = read()?;
+    let (first, mut templates) = read()?;
     let project = templates.decision.project;
     let zip = Writer::new(BufWriter::new(File::create(path)?), u64::MAX);
     let mut ledger = Ledger {
@@ -96,8 +96,10 @@ pub fn write(path: &Path, providers: Providers, size: u64) -> anyhow::Result<u64
         bundle: Vec::new(),
         lines: zip.file(name::STATEMENTS)?,
     };
-    // The sixth introduces the provider's key.
-    for body in first.iter().take(if providers == Providers::Sign { 6 } else { 5 }) {
+    // The sixth introduces the provider's key. Each of them counts in `control`.
+    let beginning = if providers == Providers::Sign { 6 } else { 5 };
+    templates.decision.control = beginning as u64;
+    for body in first.iter().take(beginning) {
         let statement = Envelope::parse(body)?.statement()?;
 
         let at = serde_json::from_slice::<Value>(body)?["payload"]["at"].take();
