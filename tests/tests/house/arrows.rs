@@ -27,6 +27,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
         ],
         &[],
     ),
+    ("counterfoil-sdk", &["counterfoil-core"], &[]),
     // It drives processes from outside; the core is for checking what they say.
     ("counterfoil-tests", &["counterfoil-core"], &[]),
 ];

@@ -1,0 +1,15 @@
+//! The promises of the Rust SDK, in one program.
+
+mod sdk {
+    mod attacks;
+    mod capability;
+    mod execution;
+    mod following;
+    mod ledger;
+    mod package;
+    mod receipts;
+    mod servers;
+    mod vectors;
+    mod verdict;
+    mod world;
+}
