@@ -88,6 +88,11 @@ impl Kek {
         format!("k-{digits}")
     }
 
+    /// A key that follows from one of these, for one purpose.
+    pub(crate) fn derived(bytes: Zeroizing<[u8; 32]>) -> Self {
+        Self(bytes)
+    }
+
     pub(crate) fn bytes(&self) -> &[u8; 32] {
         &self.0
     }

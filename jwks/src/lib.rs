@@ -8,6 +8,7 @@
 //! Not promised: protection from whoever can read this process's memory, or both the sealed file
 //! and the key-encryption key.
 
+mod at_rest;
 mod chance;
 pub mod credentials;
 pub mod file;
@@ -20,6 +21,8 @@ mod seal;
 pub mod secret;
 mod store;
 
+pub use at_rest::{AtRest, Unopened};
+pub use chance::NoChance;
 pub use credentials::{Credential, CredentialError, Credentials};
 pub use kek::{Kek, KekError, KekSource};
 pub use mode::{Holder, Mode};
