@@ -28,6 +28,7 @@ pub type RawItem = Box<RawValue>;
 
 /// What an item says. Written with [`Item::to_raw`], read with [`Item::from_raw`].
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "read one by one, and soon taken apart")]
 pub enum Item {
     Statement(StatementItem),
     Opening(OpeningItem),
