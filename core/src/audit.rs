@@ -10,6 +10,7 @@
 //! The order of calls: [`Auditor::checkpoint`] whenever [`Auditor::wants_checkpoint`], [`Auditor::entry`] by seq,
 //! then documents, then [`Auditor::finish`]. Memory does not grow with the number of entries.
 
+pub(crate) mod answers;
 pub(crate) mod body;
 mod broken;
 mod columns;
@@ -35,6 +36,7 @@ use crate::receipt::is_skewed;
 use crate::statement::{SettingName, Statement};
 use crate::time::Timestamp;
 use crate::tree::{Frontier, Hash};
+use answers::Answers;
 use columns::Columns;
 use commit::Commit;
 use control::Control;
@@ -79,6 +81,7 @@ pub struct Auditor {
     commit: Option<Commit>,
     keys: Keys,
     control: Control,
+    answers: Answers,
     day: Day,
     /// Which documents the chain asks for.
     documents: BTreeMap<i64, (Kind, Digest)>,
@@ -106,6 +109,7 @@ impl Auditor {
             commit: None,
             keys,
             control: Control::default(),
+            answers: Answers::default(),
             day: Day::default(),
             documents: BTreeMap::new(),
             buried: Vec::new(),
@@ -154,6 +158,7 @@ impl Auditor {
             body::projected(row, statement)?;
             self.follow(statement, row.seq, entry.at).map_err(|fault| at("body").is(fault))?;
         }
+        self.answers.follow(statement.as_ref(), &entry).map_err(|fault| at("body").is(fault))?;
         let root = self.frontier.root();
         self.day.follow(&entry, statement.as_ref(), root).map_err(|fault| at("kind").is(fault))?;
         self.append(&entry)?;

@@ -1,5 +1,6 @@
 //! P2: whatever is changed in a ledger, the audit says so and names the place.
 
+mod answered;
 mod mutations;
 pub(crate) mod rows;
 pub(crate) mod statements;

@@ -9,6 +9,7 @@ use super::files::{Files, Stop, broken};
 use super::items::{Line, Shown, Withheld, digest_of};
 use super::report::{NotChecked, Report, Verdict};
 use super::trust::{Promise, Trust};
+use crate::audit::answers::Answers;
 use crate::audit::control::Control;
 use crate::audit::day::Day;
 use crate::audit::{Fault, Place, body};
@@ -33,6 +34,7 @@ pub(super) struct Chain<'a> {
     keys: Keyring<'a>,
     /// None where the package does not start at entry 0: what was in force there is not in it.
     control: Option<Control>,
+    answers: Answers,
     day: Option<Day>,
     /// Registries by the control number from which they are in force.
     registries: BTreeMap<u64, Digest>,
@@ -51,6 +53,7 @@ impl<'a> Chain<'a> {
             last_at: None,
             keys: Keyring::new(base, trust),
             control: whole.then(Control::default),
+            answers: if whole { Answers::default() } else { Answers::of_a_part() },
             day: whole.then(Day::default),
             registries: BTreeMap::new(),
             graves: Graves::new(&base.tombstones),
@@ -164,6 +167,7 @@ impl<'a> Chain<'a> {
         if let (Some(control), Some(statement)) = (&mut self.control, statement) {
             control.follow(statement).map_err(|f| fault("body", f))?;
         }
+        self.answers.follow(statement, entry).map_err(|f| fault("body", f))?;
         self.follow_day(statement, entry).map_err(|f| fault("kind", f))?;
         self.book.advance(entry.at, report);
         let Some(statement) = statement else { return Ok(()) };

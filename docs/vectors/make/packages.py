@@ -193,6 +193,7 @@ def keys_and_control():
     killed.rows.append(("decision", signed(decision(at=at(10), control=7, gen=1, policy=POLICY), D), 10))
     cases["allowed_under_a_kill"] = case("from kill/v1 on nothing is allowed", pack(killed), "BROKEN", 40)
     cases |= stopped()
+    cases |= answered()
     other = Record()
     other.add("decision", signed(decision(at=at(10), control=6, gen=0, policy=digest(b"mine")), D), 10)
     cases["allowed_by_another_bundle"] = case("not what was in force", pack(other), "BROKEN", 40)
@@ -262,6 +263,56 @@ def stopped():
         record = Record()
         control(record, typ, 7, (7, 0, 0), event=closes, **members)
         cases[f"{name}_leaves_the_floor"] = case("what takes away makes stale what was judged before", pack(record), "BROKEN", 40)
+    return cases
+
+
+def answered():
+    """A held call, a person's answer, and the decision that goes by it."""
+    cases, hold = {}, "hld_" + 8 * "0193"
+
+    def asked(record):
+        return digest(jcs(record.decide(8, verdict="STEP_UP", reason="no_rule", rules=[], capability=None, hold=hold)))
+
+    def say(record, held, second=9, **changes):
+        said = {"behalf": "operator", "authorization": None, "by": "login", "hold": hold, "action": ACTION, "decision": held, "card": digest(b"the card"),
+                "answer": "approve_once", "grant": None, "until": at(2000)} | changes
+        return digest(jcs(record.add("answer", ledger_statement("answer/v1", second, **said), second)))
+
+    def go(record, held, answer, second=10, **changes):
+        named = {"hold": hold, "decision": held, "answer": answer}
+        said = {"control": 6, "gen": 0, "policy": POLICY, "reason": "approved", "rules": [], "supersedes": held, "answers": named} | changes
+        return record.add("decision", signed(decision(at=at(second), **said), D), second)
+
+    def made(*answers, **changes):
+        record = Record()
+        held = asked(record)
+        given = [say(record, held, **answer) for answer in answers]
+        go(record, held, given[-1] if given else digest(b"nobody's answer"), **changes)
+        return record
+
+    for name, about, record, answer in [
+        ("approved", "held, approved, let go", made({}), ("UNANCHORED", 10)),
+        ("approved_by_nobody", "it names an answer that does not stand", made(), ("BROKEN", 40)),
+        ("approved_without_an_answer", "its reason is an approval, and it names none", made({}, answers=None), ("BROKEN", 40)),
+        ("approved_by_a_refusal", "the person said no", made({"answer": "deny", "until": None}), ("BROKEN", 40)),
+        ("approved_too_late", "the answer's time had passed", made({"until": at(11)}, second=12), ("BROKEN", 40)),
+        ("approved_another_action", "the answer is to another action", made({"action": "act_019355a0c1007000800000000000b002"}), ("BROKEN", 40)),
+        ("approved_another_decision", "the answer is to another held decision", made({"decision": digest(b"another")}), ("BROKEN", 40)),
+    ]:
+        cases[name] = case(about, pack(record), *answer)
+    twice = made({})
+    (_, step_up, _), (_, said, _) = twice.rows[-3:-1]
+    go(twice, digest(jcs(step_up)), digest(jcs(said)), second=11)
+    cases["approved_once_used_twice"] = case("one answer, one call", pack(twice), "BROKEN", 40)
+    killed = Record()
+    held = asked(killed)
+    given = say(killed, held)
+    control(killed, "kill/v1", 9, (7, 7, 1), reason=None)
+    control(killed, "resume/v1", 9, (8, 7, 1), reason=None)
+    go(killed, held, given, control=8, gen=1)
+    cases["approved_before_a_kill"] = case("a kill takes what was approved, and a resumption does not give it back", pack(killed), "BROKEN", 40)
+    later_on = made({})
+    cases["approved_before_the_first_entry"] = case("a package that starts after the answer", pack(later_on, first=len(later_on.rows) - 1), "UNANCHORED", 10)
     return cases
 
 

@@ -5,6 +5,7 @@ import { ofBase64url, same, textOf, toBase64, type Octets } from "../format/octe
 import { ENTRY_KINDS, ShapeError, kindOf, type WrappedForm } from "../format/shapes.js";
 import { leafHash } from "../format/tree.js";
 import { digest, nothing, together, type Work } from "../format/work.js";
+import { Answers } from "./answers.js";
 import type { Base, Trust } from "./base.js";
 import { Book } from "./book.js";
 import { Control } from "./control.js";
@@ -31,6 +32,7 @@ export class Chain {
   private lastAt: string | null = null;
   /** Null where the package does not start at entry 0: what was in force there is not in it. */
   private readonly control: Control | null;
+  private readonly answers: Answers;
   private readonly day: Day | null;
   /** Registries by the control number from which they are in force, ascending. */
   private readonly registries: { from: number; document: string }[] = [];
@@ -47,6 +49,7 @@ export class Chain {
     this.frontier = base.frontier.copy();
     this.lastHash = isWhole ? start : null;
     this.control = isWhole ? new Control() : null;
+    this.answers = new Answers(isWhole);
     this.day = isWhole ? new Day() : null;
     this.graves = new Graves(base.tombstones);
   }
@@ -146,6 +149,7 @@ export class Chain {
   /** Takes over what a statement changes, and hands it to the book. */
   private *follow(said: JsonObject | null, entry: Entry, report: Report): Work<null> {
     if (said) this.control?.follow(said);
+    this.answers.follow(said, entry);
     // Only an epoch entry asks for the root, which costs a hash for every level of the tree.
     const root = this.day && entry.kind === "epoch" ? toBase64(yield* this.frontier.root()) : "";
     this.day?.follow(entry, said, root);
