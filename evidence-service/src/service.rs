@@ -19,6 +19,7 @@ use tokio::sync::watch;
 use crate::config::Config;
 use crate::export::Exports;
 use crate::health::Readiness;
+use crate::holds;
 use crate::http::Limiter;
 use crate::ledger::Ledger;
 use crate::packages::{self, Packages};
@@ -95,6 +96,7 @@ impl Bound {
         let (stopped, stop) = (self.stop.subscribe(), self.stop);
         let auditing = tokio::spawn(audit(Arc::clone(&self.ledger)));
         let sweeping = tokio::spawn(sweep(Arc::clone(&self.ledger), self.lease));
+        let expiring = tokio::spawn(holds::sweep(Arc::clone(&self.ledger)));
         let packing = tokio::spawn(packages::work(self.packages));
         let emptying = tokio::spawn(sweep_hourly(Arc::clone(&self.ledger)));
         let following = tokio::spawn(follow(Arc::clone(&self.ledger)));
@@ -109,6 +111,7 @@ impl Bound {
         );
         auditing.abort();
         sweeping.abort();
+        expiring.abort();
         packing.abort();
         emptying.abort();
         following.abort();

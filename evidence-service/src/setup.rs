@@ -12,6 +12,7 @@ mod credentials;
 mod database;
 mod directory;
 mod findings;
+mod holds;
 mod keys;
 mod projects;
 mod providers;
@@ -27,7 +28,7 @@ use std::sync::Arc;
 use counterfoil_core::audit::{Broken, Clean};
 use counterfoil_core::id::ProjectId;
 use counterfoil_core::key::{Ledger as LedgerPurpose, Log, Purpose};
-use counterfoil_jwks::{Holder, KekError, KekSource, Store, StoreError};
+use counterfoil_jwks::{AtRest, Holder, KekError, KekSource, Store, StoreError};
 
 use crate::clock::NoChance;
 use crate::config::Config;
@@ -39,6 +40,9 @@ use crate::ledger::{AppendError, HeadsFileError, Keys, Ledger, Project};
 pub use credentials::{ApiKey, IssuedToken};
 pub use database::{DEFAULT_DATABASE, migrate, prepare_database};
 pub use findings::{Listed, Which};
+pub use holds::{
+    AnswerError, Answering, Changed, GrantChange, GrantError, Held, Shown, StandingGrant, WhichGrants, word,
+};
 pub use projects::{DisclosureJwk, NewProject};
 pub use providers::{ImportedKey, ProviderKeyState};
 pub use publish::{Attested, Publication};
@@ -68,6 +72,10 @@ pub enum SetupError {
     Lint(Vec<String>),
     #[error(transparent)]
     Offer(#[from] OfferError),
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
+    #[error(transparent)]
+    Grant(#[from] GrantError),
     #[error(transparent)]
     Egress(#[from] EgressError),
     #[error("`{0}` is not a P-256 public JWK with kty, crv, x and y")]
@@ -117,6 +125,7 @@ impl Setup {
 /// The ledger with its keys, as the service and the setup both use it.
 pub(crate) async fn open_ledger(config: &Config) -> Result<Arc<Ledger>, SetupError> {
     let kek = KekSource::from_parts(config.kek_file.as_deref()).load()?;
+    let cards = AtRest::new(&kek, "hold-card");
     let store = Store::open(&config.keys, Holder::Evidence, kek, config.mode)?;
     let published = store.published();
     let ever = |purpose| {
@@ -125,6 +134,7 @@ pub(crate) async fn open_ledger(config: &Config) -> Result<Arc<Ledger>, SetupErr
     let keys = Keys {
         ledger: store.signing_key::<LedgerPurpose>()?,
         log: store.signing_key::<Log>()?,
+        cards,
         all_ledger: ever(Purpose::Ledger),
         all_log: ever(Purpose::Log),
     };

@@ -5,8 +5,8 @@ use crate::config::{Config, DatabaseConfig, PackagesConfig, Rate};
 use crate::database::Sql;
 use crate::setup::{migrate, prepare_database};
 use crate::{
-    accounts, control, coverage, database, definitions, executions, export, health, keys, ledger, packages,
-    public, reconciliation, retention, settings, setup,
+    accounts, control, coverage, database, definitions, executions, export, grants, health, holds, keys,
+    ledger, packages, public, reconciliation, retention, settings, setup,
 };
 
 fn all() -> Vec<&'static [(&'static str, Sql)]> {
@@ -18,7 +18,9 @@ fn all() -> Vec<&'static [(&'static str, Sql)]> {
         definitions::store::ALL,
         export::ALL,
         executions::store::ALL,
+        grants::store::ALL,
         health::ALL,
+        holds::store::ALL,
         keys::store::ALL,
         packages::ALL,
         public::ALL,

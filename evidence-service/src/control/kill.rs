@@ -8,6 +8,7 @@ use counterfoil_core::statement::{Kill, KillType};
 use counterfoil_core::time::Timestamp;
 
 use crate::database::{DatabaseError, ProjectTx};
+use crate::holds;
 use crate::ledger::append::{AppendError, Job, Plan};
 use crate::ledger::facts::{Facts, Questions};
 use crate::ledger::head::{Head, Width};
@@ -49,7 +50,8 @@ impl Job for Killing<'_> {
         Ok(Plan { head, accepted, keyed: Vec::new(), outcome: () })
     }
 
-    async fn beside(&self, _: &ProjectTx<'_>, _: &Sealed) -> Result<(), DatabaseError> {
-        Ok(())
+    /// Grants and holds go with it, and stay gone when the project is resumed.
+    async fn beside(&self, tx: &ProjectTx<'_>, sealed: &Sealed) -> Result<(), DatabaseError> {
+        holds::taken_by_kill(tx, sealed).await
     }
 }

@@ -11,6 +11,7 @@ use counterfoil_core::statement::PublishedType;
 use super::store;
 use crate::clock;
 use crate::database::{DatabaseError, ProjectTx};
+use crate::grants;
 use crate::keys;
 use crate::ledger::head::Head;
 use crate::ledger::store::{read_head, unreadable};
@@ -54,7 +55,7 @@ async fn look(
     let project = ledger.project(id).await?;
     let mut client = ledger.database().app().await?;
     let tx = client.begin(id).await?;
-    let stamp = store::stamp(&tx).await?.ok_or(AppendError::NoSuchProject)?;
+    let stamp = store::stamp(&tx, clock::now()).await?.ok_or(AppendError::NoSuchProject)?;
     if last == Some(stamp) {
         return Ok((stamp, None));
     }
@@ -81,7 +82,11 @@ async fn read(tx: &ProjectTx<'_>, project: &Project, head: &Head) -> Result<Snap
         base_verdict: project.base_verdict,
         policy: head.documents.policy,
         documents: documents(tx, head).await?,
-        grants: Grants { v: 1, nonce: project.grants_nonce.parse().map_err(unreadable)?, grants: Vec::new() },
+        grants: Grants {
+            v: 1,
+            nonce: project.grants_nonce.parse().map_err(unreadable)?,
+            grants: grants::store::standing(tx, clock::now()).await?,
+        },
         disclosure_key: serde_json::from_str(&project.disclosure_key).map_err(unreadable)?,
         credentials: store::credentials(tx).await?,
         keys: SnapshotKeys {

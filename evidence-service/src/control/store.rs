@@ -4,6 +4,7 @@ use counterfoil_core::control::Credential;
 use counterfoil_core::digest::Digest;
 use counterfoil_core::id::{AgentId, KeyId};
 use counterfoil_core::statement::PublishedType;
+use counterfoil_core::time::Timestamp;
 
 use crate::database::{DatabaseError, ProjectTx, statements};
 use crate::ledger::store::{digest, unreadable};
@@ -16,7 +17,8 @@ statements! {
                    where project_id = $1 order by key_id";
     // Changes whenever a snapshot would: cheap enough to ask for several times a second.
     STAMP = "select h.control, h.floor, h.gen, h.killed, \
-             (select count(*) + count(revoked_at) from credentials c where c.project_id = $1) as credentials \
+             (select count(*) + count(revoked_at) from credentials c where c.project_id = $1) as credentials, \
+             (select count(*) from grants g where g.project_id = $1 and g.ended is null and g.until > $2) as grants \
              from heads h where h.project_id = $1";
 }
 
@@ -28,10 +30,12 @@ pub(crate) struct Stamp {
     pub(crate) generation: i64,
     pub(crate) killed: bool,
     pub(crate) credentials: i64,
+    /// How many stand: time ends them without a word.
+    pub(crate) grants: i64,
 }
 
-pub(crate) async fn stamp(tx: &ProjectTx<'_>) -> Result<Option<Stamp>, DatabaseError> {
-    let row = tx.maybe_row(STAMP, &[&tx.project().uuid()]).await?;
+pub(crate) async fn stamp(tx: &ProjectTx<'_>, now: Timestamp) -> Result<Option<Stamp>, DatabaseError> {
+    let row = tx.maybe_row(STAMP, &[&tx.project().uuid(), &now.millis()]).await?;
     row.map(|row| {
         Ok(Stamp {
             control: row.try_get("control")?,
@@ -39,6 +43,7 @@ pub(crate) async fn stamp(tx: &ProjectTx<'_>) -> Result<Option<Stamp>, DatabaseE
             generation: row.try_get("gen")?,
             killed: row.try_get("killed")?,
             credentials: row.try_get("credentials")?,
+            grants: row.try_get("grants")?,
         })
     })
     .transpose()

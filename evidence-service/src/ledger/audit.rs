@@ -18,6 +18,7 @@ use super::append::AppendError;
 use super::store::audit as rows;
 use crate::clock;
 use crate::database::{DatabaseError, ProjectTx};
+use crate::grants;
 use crate::reconciliation::{self, Misplaced};
 use crate::settings::{self, Visibility};
 
@@ -71,7 +72,10 @@ impl Ledger {
     async fn audit_comparison(&self, project: ProjectId) -> Result<Option<Misplaced>, AppendError> {
         let mut client = self.database.app().await?;
         let tx = client.begin_snapshot(project).await?;
-        Ok(reconciliation::misplaced(&tx).await?)
+        match reconciliation::misplaced(&tx).await? {
+            Some(misplaced) => Ok(Some(misplaced)),
+            None => Ok(grants::misplaced(&tx).await?),
+        }
     }
 
     async fn keep_found(

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use counterfoil_core::control::GrantDocument;
 use counterfoil_core::digest::Digest;
 use counterfoil_core::entry::Entry;
-use counterfoil_core::id::{AgentId, KeyId, ProviderId};
+use counterfoil_core::id::{AgentId, HoldId, KeyId, ProviderId};
 use counterfoil_core::key::{Purpose, Thumbprint};
 use counterfoil_core::statement::Statement;
 use counterfoil_core::time::Timestamp;
@@ -12,6 +13,7 @@ use counterfoil_core::tree::Hash;
 
 use super::judge::IdempotencyKey;
 use crate::executions::{Asked, Known};
+use crate::holds::store::HoldRow;
 
 #[derive(Debug)]
 pub(crate) struct Facts {
@@ -27,6 +29,10 @@ pub(crate) struct Facts {
     pub(crate) executions: Vec<Thumbprint>,
     /// About each statement of a provider, in the order in which they were asked for.
     pub(crate) submissions: Vec<Known>,
+    /// The holds that were asked for. Of those that are approved, `stored` has the held decision.
+    pub(crate) holds: HashMap<HoldId, HoldRow>,
+    /// Texts of the grants that stand, where they were asked for.
+    pub(crate) grants: Vec<GrantDocument>,
 }
 
 #[derive(Clone, Debug)]
@@ -73,4 +79,7 @@ pub(crate) struct Questions {
     /// Whether the live execution keys are wanted.
     pub(crate) live_executions: bool,
     pub(crate) submissions: Vec<Asked>,
+    pub(crate) holds: Vec<uuid::Uuid>,
+    /// Whether the grants that stand are wanted.
+    pub(crate) live_grants: bool,
 }

@@ -1,21 +1,22 @@
 //! Which statements of a batch get in. Pure: the head, what was read under its lock, and the time are arguments.
 //!
 //! Items are taken in order and each is accepted or refused alone. Only what would let a call go out (ALLOW, or any
-//! advisory verdict) is held against kill, gen, floor and credentials; a DENY meets only signature and skew, and an
+//! advisory verdict) is held against kill, gen, floor, credentials and the answer it names; a DENY meets only signature and skew, and an
 //! observation only its signature, so that nothing stops a refusal from being recorded.
 
 use std::collections::HashMap;
 
 use counterfoil_core::digest::Digest;
-use counterfoil_core::id::KeyId;
+use counterfoil_core::id::{HoldId, KeyId};
 use counterfoil_core::key::{Purpose, Thumbprint};
 use counterfoil_core::record::RefusedReason;
-use counterfoil_core::statement::{Decision, Environment, Statement};
+use counterfoil_core::statement::{Decision, Environment, Reason, Statement};
 use counterfoil_core::time::Timestamp;
 
 use super::facts::{Facts, Stored};
 use super::head::Head;
 use super::seal::Accepted;
+use crate::holds::park::{Parking, lifts};
 use counterfoil_core::projection::Projection;
 
 /// A statement that a gateway sent, parsed, its signature checked against the key that it names.
@@ -29,6 +30,8 @@ pub(crate) struct Candidate {
     pub(crate) signature: SignatureCheck,
     pub(crate) credential: Option<KeyId>,
     pub(crate) idempotency: Option<IdempotencyKey>,
+    /// What a held decision parks.
+    pub(crate) parking: Option<Parking>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -64,6 +67,8 @@ pub(crate) struct Judged {
     pub(crate) fates: Vec<Fate>,
     /// Idempotency keys that the accepted statements occupy from now on.
     pub(crate) keyed: Vec<(IdempotencyKey, usize)>,
+    /// Holds that the accepted statements open or dispatch: the first of a batch has it.
+    holds: Vec<HoldId>,
 }
 
 // Both ends follow ledger time; the two seconds are for the offset between two monotonic clocks. Fifteen is the life
@@ -84,6 +89,7 @@ pub(crate) fn judge(candidates: &[Candidate], head: &Head, facts: &Facts, at: Ti
         if let Fate::Recorded(place) = fate {
             batch.insert(candidate.digest, place);
             judged.keyed.extend(candidate.idempotency.clone().map(|key| (key, place)));
+            judged.holds.extend(moved(candidate));
             judged.accepted.push(Accepted {
                 kind: candidate.statement.kind(),
                 projection: Projection::of(&candidate.statement),
@@ -128,7 +134,9 @@ fn fate(candidate: &Candidate, head: &Head, facts: &Facts, at: Timestamp, so_far
     if let Some(fate) = keyed(candidate, head, facts, at, so_far) {
         return fate;
     }
-    let obstacle = skewed(decision, at).or_else(|| gate(decision, candidate.credential, head, facts));
+    let obstacle = skewed(decision, at)
+        .or_else(|| gate(decision, candidate.credential, head, facts))
+        .or_else(|| held(candidate, decision, facts, at, so_far));
     obstacle.map_or(Fate::Recorded(so_far.accepted.len()), Fate::Refused)
 }
 
@@ -198,4 +206,35 @@ fn gate(decision: &Decision, credential: Option<KeyId>, head: &Head, facts: &Fac
         !state.revoked && state.agent == decision.agent && decision.via == id.to_string()
     });
     if good { None } else { Some(RefusedReason::Revoked) }
+}
+
+/// The hold that this statement opens or dispatches.
+fn moved(candidate: &Candidate) -> Option<HoldId> {
+    let Statement::Decision(decision) = &candidate.statement else { return None };
+    let lifted = decision.answers.as_ref().filter(|_| decision.is_cleared()).map(|answers| answers.hold);
+    lifted.or_else(|| candidate.parking.as_ref().map(|parking| parking.hold))
+}
+
+/// A person's yes is used once, for what the person saw; and nothing is cleared by one that is not named (G5).
+fn held(
+    candidate: &Candidate,
+    decision: &Decision,
+    facts: &Facts,
+    at: Timestamp,
+    so_far: &Judged,
+) -> Option<RefusedReason> {
+    if !decision.is_cleared() {
+        let parking = candidate.parking.as_ref()?;
+        let taken = facts.holds.contains_key(&parking.hold) || so_far.holds.contains(&parking.hold);
+        return taken.then_some(RefusedReason::Conflict);
+    }
+    let Some(answers) = &decision.answers else {
+        return (decision.reason == Reason::Approved).then_some(RefusedReason::HoldGone);
+    };
+    let row = facts.holds.get(&answers.hold).filter(|row| !so_far.holds.contains(&row.hold));
+    let lifted = row.is_some_and(|row| match facts.stored.get(&row.seq).map(|stored| &stored.statement) {
+        Some(Statement::Decision(held)) => lifts(row, held, decision, answers, at),
+        Some(_) | None => false,
+    });
+    (!lifted).then_some(RefusedReason::HoldGone)
 }

@@ -23,6 +23,8 @@ use super::judge::{Candidate, Fate, IdempotencyKey, SignatureCheck, judge};
 use super::seal::{Placed, Sealed};
 use super::{Ledger, store};
 use crate::database::{DatabaseError, ProjectTx};
+use crate::holds::store::Decided;
+use crate::holds::{self, park};
 use crate::reconciliation;
 
 /// A statement as it came, parsed; nothing about its signature is known yet.
@@ -45,6 +47,11 @@ impl Arrived {
         let keyed_well = item.idempotency.as_ref().is_none_or(|asked| is_key(&asked.key));
         if !of_a_gateway || statement.project() != item.project || !keyed_well {
             return Err(RefusedReason::Malformed);
+        }
+        match (&item.parked, &statement) {
+            (None, _) => {}
+            (Some(parked), Statement::Decision(decision)) => park::check(parked, decision)?,
+            (Some(_), _) => return Err(RefusedReason::Malformed),
         }
         Ok(Self { envelope, statement, item })
     }
@@ -82,7 +89,12 @@ impl Job for Batch {
             asked.idempotency.extend(candidate.idempotency.clone());
             asked.digests.push(candidate.digest.bytes().to_vec());
             match &candidate.statement {
-                Statement::Decision(decision) => asked.actions.push(decision.action.uuid()),
+                Statement::Decision(decision) => {
+                    asked.actions.push(decision.action.uuid());
+                    let lifted = decision.answers.as_ref().filter(|_| decision.is_cleared());
+                    asked.holds.extend(lifted.map(|answers| answers.hold.uuid()));
+                    asked.holds.extend(candidate.parking.as_ref().map(|parking| parking.hold.uuid()));
+                }
                 Statement::Observation(seen) => asked.actions.push(seen.action.uuid()),
                 Statement::Received(_)
                 | Statement::Key(_)
@@ -122,18 +134,34 @@ impl Job for Batch {
         })
     }
 
-    /// What was cleared waits for its outcome from this commit on; what was observed waits no longer.
+    /// What was cleared waits for its outcome from this commit on, what was observed waits no longer; a call that is held
+    /// is parked, and one that a person let go is parked no longer.
     async fn beside(&self, tx: &ProjectTx<'_>, sealed: &Sealed) -> Result<(), DatabaseError> {
-        let spoken: HashMap<Digest, &Statement> =
-            self.candidates.iter().map(|candidate| (candidate.digest, &candidate.statement)).collect();
+        let mut spoken: HashMap<Digest, &Candidate> = HashMap::new();
+        for candidate in &self.candidates {
+            // Of two alike the first was accepted.
+            spoken.entry(candidate.digest).or_insert(candidate);
+        }
         let placed = sealed.placed.iter().filter_map(|placed| {
-            let statement = spoken.get(&placed.accepted.digest)?;
-            Some((placed.entry.seq, placed.accepted.digest, *statement))
+            let candidate = spoken.get(&placed.accepted.digest)?;
+            Some((placed.entry.seq, placed.accepted.digest, *candidate))
         });
         let placed: Vec<_> = placed.collect();
-        let calls = reconciliation::open_and_close(tx, self.instance, sealed.head.last_at, &placed);
-        tokio::try_join!(calls, keep(tx, &self.openings)).map(drop)
+        let statements: Vec<_> =
+            placed.iter().map(|(seq, digest, candidate)| (*seq, *digest, &candidate.statement)).collect();
+        let decided: Vec<Decided<'_>> = placed.iter().filter_map(decided).collect();
+        let calls = reconciliation::open_and_close(tx, self.instance, sealed.head.last_at, &statements);
+        let holds = holds::store::open_and_dispatch(tx, &sealed.head, &decided);
+        tokio::try_join!(calls, holds, keep(tx, &self.openings)).map(drop)
     }
+}
+
+/// Decisions that say something about a hold.
+fn decided<'a>((seq, digest, candidate): &(u64, Digest, &'a Candidate)) -> Option<Decided<'a>> {
+    let Statement::Decision(decision) = &candidate.statement else { return None };
+    let parking = candidate.parking.as_ref();
+    let speaks = parking.is_some() || decision.answers.is_some();
+    speaks.then_some(Decided { seq: *seq, digest: *digest, decision, parking })
 }
 
 async fn keep(tx: &ProjectTx<'_>, openings: &[(Digest, String)]) -> Result<(), DatabaseError> {
@@ -187,17 +215,21 @@ impl Ledger {
         let issuer = self.project(project).await?.issuer.clone();
         let kids: Vec<Thumbprint> = arrived.iter().map(|arrived| arrived.kid().clone()).collect();
         let keys = self.public_keys(project, &kids).await?;
+        let cards = &self.keys.cards;
         let candidates = arrived.into_iter().map(|Arrived { envelope, statement, item }| {
             let verified = keys.get(envelope.kid()).is_some_and(|key| envelope.verify(key).is_ok());
             let ours = statement.issuer() == Some(&issuer);
             let signature = if verified && ours { SignatureCheck::Holds } else { SignatureCheck::Fails };
             let idempotency = idempotency(&statement, &item);
+            let parking = item.parked.map(|parked| park::seal(parked, project, cards)).transpose()?;
             let body = envelope.bytes().to_vec();
             let digest = Digest::of(&body);
             let kid = envelope.kid().clone();
-            Candidate { statement, digest, body, kid, signature, credential: item.credential, idempotency }
+            let credential = item.credential;
+            Ok(Candidate { statement, digest, body, kid, signature, credential, idempotency, parking })
         });
-        Ok(candidates.collect())
+        let candidates: Result<Vec<Candidate>, counterfoil_jwks::NoChance> = candidates.collect();
+        candidates.map_err(|error| AppendError::Unavailable(error.to_string()))
     }
 
     /// Keeps sealed openings that no commit took along. They follow their decisions in a later batch, so they get no

@@ -10,17 +10,21 @@ use counterfoil_core::envelope::Signed;
 use counterfoil_core::id::ActionId;
 use counterfoil_core::issuer::Issuer;
 use counterfoil_core::key::{Ledger, Log, PublicKey, SigningKey};
-use counterfoil_core::statement::{Counts, Epoch, EpochType};
+use counterfoil_core::statement::{Counts, Epoch, EpochType, Statement};
 use counterfoil_core::time::Timestamp;
 use counterfoil_core::tree::Hash;
+
+use counterfoil_jwks::AtRest;
 
 use super::head::Head;
 use counterfoil_core::projection::Projection;
 
-/// The two keys of the evidence service.
+/// The keys of the evidence service.
 pub(crate) struct Keys {
     pub(crate) ledger: SigningKey<Ledger>,
     pub(crate) log: SigningKey<Log>,
+    /// Under which cards of held calls rest; not a key that signs.
+    pub(crate) cards: AtRest,
     /// Every ledger and log key that this service ever had, public halves: what the self-audit trusts.
     pub(crate) all_ledger: Vec<PublicKey>,
     pub(crate) all_log: Vec<PublicKey>,
@@ -118,6 +122,12 @@ impl Accepted {
             body: signed.bytes().to_vec(),
             projection: Projection::default(),
         }
+    }
+
+    /// A statement of our own, with the columns that find it.
+    pub(crate) fn said<T: Clone>(signed: &Signed<T>, statement: fn(T) -> Statement) -> Self {
+        let statement = statement(signed.payload().clone());
+        Self { projection: Projection::of(&statement), ..Self::own(statement.kind(), signed) }
     }
 
     /// A statement of our own about one action, which its projection names too.

@@ -67,6 +67,10 @@ pub(super) struct Gathered {
     pub(super) about: HashMap<ActionId, Vec<Seen>>,
     pub(super) keys: Vec<Seen>,
     pub(super) coverage: Option<Seen>,
+    /// The newest answers of people.
+    pub(super) answers: Vec<Seen>,
+    /// Grants that stand, counted up to [`MOST_COUNTED`].
+    pub(super) grants: u64,
     pub(super) in_force: InForce,
     pub(super) versions: Vec<PublishedText>,
     pub(super) change: Option<GatheredChange>,
@@ -108,6 +112,8 @@ const ABOUT_EACH: i64 = 6;
 /// Keys come and go by hand.
 const KEYS: i64 = 500;
 const VERSIONS: i64 = 20;
+/// Of how many the page says how the people were known.
+const ANSWERS: i64 = 50;
 
 pub(super) async fn gather(
     ledger: &Ledger,
@@ -124,6 +130,9 @@ pub(super) async fn gather(
     let (keys, coverage, retention_days) =
         try_join!(store::keys(&tx, KEYS), store::coverage(&tx), settings::store::retention_days(&tx))?;
     let now = clock::now();
+    let most = i64::try_from(MOST_COUNTED).unwrap_or(i64::MAX);
+    let (answers, grants) =
+        try_join(store::answers(&tx, ANSWERS), store::standing_grants(&tx, now, most)).await?;
     let in_force = memory.reach.at(ledger, &tx, now).await?;
     let versions = store::rules(&tx, now, VERSIONS).await?.iter().filter_map(projection::published).collect();
     let change = match asked.days {
@@ -162,6 +171,8 @@ pub(super) async fn gather(
         about,
         keys,
         coverage,
+        answers,
+        grants,
         in_force,
         versions,
         change,

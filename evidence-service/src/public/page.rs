@@ -216,7 +216,13 @@ fn answers(view: &View) -> Markup {
             @if view.answers.count == 0 {
                 p { "No person has answered a held call in this record." }
             } @else {
-                p { (view.answers.count) " answers of people to held calls stand in this record." }
+                p {
+                    (view.answers.count) " answers of people to held calls stand in this record. "
+                    @if view.answers.local > 0 {
+                        b { "Of the newest " (view.answers.looked_at) ", " (view.answers.local) " are local" }
+                        ": given by whoever runs programs on the machine of this deployment, who is known to nobody else."
+                    }
+                }
             }
         }
     }

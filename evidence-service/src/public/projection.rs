@@ -15,8 +15,8 @@ use counterfoil_core::id::ActionId;
 use counterfoil_core::key::{Purpose, Thumbprint};
 use counterfoil_core::package::{Line, Withheld};
 use counterfoil_core::statement::{
-    Class, Counts, Coverage, Decision, Effect, Finding, FindingCode, KeyEvent, KeyStatement, Observation,
-    ProviderCoverage, Received, ReceivedForm, Scope, Signer, Statement, Verdict,
+    AnsweredBy, Class, Counts, Coverage, Decision, Effect, Finding, FindingCode, KeyEvent, KeyStatement,
+    Observation, ProviderCoverage, Received, ReceivedForm, Scope, Signer, Statement, Verdict,
 };
 use counterfoil_core::time::Timestamp;
 use serde::Serialize;
@@ -275,6 +275,12 @@ pub(super) fn day(row: &Seen) -> Option<Day> {
     Some(Day { day: epoch.epoch.clone(), first: epoch.first, last: epoch.last, counts: epoch.counts.clone() })
 }
 
+/// How the person of an answer was known.
+pub(super) fn answered_by(row: &Seen) -> Option<AnsweredBy> {
+    let Statement::Answer(answer) = row.statement()? else { return None };
+    Some(answer.by)
+}
+
 pub(super) fn published(row: &Seen) -> Option<PublishedText> {
     let Statement::Published(published) = row.statement()? else { return None };
     Some(PublishedText {
@@ -369,7 +375,11 @@ fn says(statement: &Statement) -> (String, Option<Verdict>, String) {
         Statement::Hold(hold) => text(hold.hold.to_string(), hold.event.to_string()),
         Statement::Answer(answer) => {
             let until = answer.until.map(|at| format!(", until {at}")).unwrap_or_default();
-            text(answer.hold.to_string(), format!("{}{until}, {}", answer.answer, answer.by))
+            let by = match answer.by {
+                AnsweredBy::Login => "by a login",
+                AnsweredBy::Local => "local: by whoever runs programs on the machine itself",
+            };
+            text(answer.hold.to_string(), format!("{}{until}, {by}", answer.answer))
         }
         Statement::Grant(grant) => text(
             format!("{}: {}.{}", grant.agent, grant.service, grant.verb),

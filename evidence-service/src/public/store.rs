@@ -36,6 +36,10 @@ statements! {
     REGISTRY = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
                 from entries e where e.project_id = $1 and e.kind = 'registry' and e.at <= $2 \
                 order by e.seq desc limit $3";
+    ANSWERS = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
+               from entries e where e.project_id = $1 and e.kind = 'answer' order by e.seq desc limit $2";
+    STANDING_GRANTS = "select count(*) from (select from grants g where g.project_id = $1 and g.ended is null \
+                       and g.until > $2 limit $3) as counted";
     HEAD = "select size, epoch_first, epoch_counts, gen, killed, checkpoint from heads where project_id = $1";
     CHECKPOINT = "select checkpoint from heads where project_id = $1";
     SIZE = "select size from heads where project_id = $1";
@@ -109,6 +113,21 @@ pub(super) async fn days(tx: &ProjectTx<'_>, from: u64, most: i64) -> Result<Vec
 /// Changes of keys, oldest first.
 pub(super) async fn keys(tx: &ProjectTx<'_>, most: i64) -> Result<Vec<Seen>, DatabaseError> {
     seen(tx, &tx.rows(KEYS, &[&tx.project().uuid(), &most]).await?)
+}
+
+/// The newest answers of people, newest first.
+pub(super) async fn answers(tx: &ProjectTx<'_>, most: i64) -> Result<Vec<Seen>, DatabaseError> {
+    seen(tx, &tx.rows(ANSWERS, &[&tx.project().uuid(), &most]).await?)
+}
+
+/// How many grants stand then, counted so far.
+pub(super) async fn standing_grants(
+    tx: &ProjectTx<'_>,
+    now: Timestamp,
+    most: i64,
+) -> Result<u64, DatabaseError> {
+    let row = tx.row(STANDING_GRANTS, &[&tx.project().uuid(), &now.millis(), &most]).await?;
+    number(row.try_get(0)?)
 }
 
 /// The newest declaration of coverage.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use counterfoil_core::checkpoint::Checkpoint;
 use counterfoil_core::entry::Kind;
 use counterfoil_core::note::Note;
-use counterfoil_core::statement::Environment;
+use counterfoil_core::statement::{AnsweredBy, Environment};
 use counterfoil_core::time::Timestamp;
 use counterfoil_core::tree::Hash;
 use serde::Serialize;
@@ -88,6 +88,10 @@ pub(super) struct Trouble {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Answers {
     pub(super) count: u64,
+    /// Of how many, the newest, the next number tells.
+    pub(super) looked_at: u64,
+    /// Given by somebody known only as one who runs programs on the same machine.
+    pub(super) local: u64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -132,6 +136,18 @@ pub(super) struct Verify {
     pub(super) jwks: String,
 }
 
+impl Answers {
+    fn of(found: &Gathered, count: u64) -> Self {
+        let by = found.answers.iter().filter_map(super::projection::answered_by);
+        let (mut looked_at, mut local) = (0, 0);
+        for by in by {
+            looked_at += 1;
+            local += u64::from(by == AnsweredBy::Local);
+        }
+        Self { count, looked_at, local }
+    }
+}
+
 impl View {
     pub(super) fn of(mut found: Gathered) -> Self {
         let project = Named::of(&found.project);
@@ -149,8 +165,8 @@ impl View {
                 broken: found.audit.as_ref().and_then(|audit| audit.broken.clone()),
             },
             findings: Findings::of(&found, kind(Kind::Finding)),
-            answers: Answers { count: kind(Kind::Answer) },
-            reach: Reach::of(&found, kind(Kind::Grant)),
+            answers: Answers::of(&found, kind(Kind::Answer)),
+            reach: Reach::of(&found),
             coverage: coverage::lines(&found),
             keys: keys::lives(&found.keys),
             retention: Retention { days: found.retention_days.days(), tombstones: kind(Kind::Tombstone) },

@@ -21,7 +21,7 @@ use crate::packages::Packages;
 use crate::public::door::admit;
 use crate::public::gather::Memory;
 use crate::public::log::Published;
-use crate::{control, coverage, definitions, executions, health, ledger, packages, public};
+use crate::{control, coverage, definitions, executions, health, holds, ledger, packages, public};
 
 // A page or a receipt is a few rows; what takes longer has met a database that does not answer.
 const PUBLIC_WITHIN: Duration = Duration::from_secs(10);
@@ -130,6 +130,8 @@ pub(super) fn internal(config: &Config, ledger: Arc<Ledger>, vendors: Router) ->
         .route("/internal/v1/record", post(ledger::routes::record))
         .route("/internal/v1/control", get(control::routes::control))
         .route("/internal/v1/definitions", post(definitions::routes::definitions))
+        .route("/internal/v1/holds", get(holds::routes::of_call))
+        .route("/internal/v1/holds/{hold}", get(holds::routes::hold))
         .route("/internal/v1/projects", get(control::routes::projects))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))

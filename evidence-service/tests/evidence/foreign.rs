@@ -5,7 +5,8 @@
 use std::collections::BTreeSet;
 
 use counterfoil_core::digest::Digest;
-use counterfoil_core::id::{ActionId, PackageId, ProjectId};
+use counterfoil_core::id::{ActionId, AgentId, HoldId, PackageId, ProjectId};
+use counterfoil_core::nonce::base64url;
 use counterfoil_core::statement::Verdict;
 use counterfoil_evidence::Visibility;
 use reqwest::{Method, StatusCode};
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 use crate::answers::recorded;
 use crate::deployment::{Deployment, Service, new_project};
 use crate::gateway::{Judged, decision, fresh_action, fresh_uuid, record, sign, statement};
+use crate::holding::hold;
 use crate::provider::{execution, native};
 use crate::provider_keys::{fresh_key, import, notes};
 
@@ -24,6 +26,8 @@ struct Names {
     decision: Digest,
     package: String,
     project: ProjectId,
+    hold: HoldId,
+    agent: AgentId,
 }
 
 /// The paths of both listeners, as they are written where they are made.
@@ -53,6 +57,14 @@ fn asked(route: &'static str, names: &Names) -> Option<(String, Option<Value>)> 
         "/internal/v1/projects" => return None,
         "/v1/executions" => Some(json!(null)),
         "/internal/v1/control" => return Some((format!("{path}?project={project}"), None)),
+        "/internal/v1/holds/{hold}" => {
+            let path = path.replace("{hold}", &names.hold.to_string());
+            return Some((format!("{path}?project={project}"), None));
+        }
+        "/internal/v1/holds" => {
+            let call = base64url(&[7; 32]);
+            return Some((format!("{path}?project={project}&agent={}&call={call}", names.agent), None));
+        }
         "/internal/v1/definitions" => Some(json!({"v": 1, "project": project, "definitions": []})),
         "/internal/v1/record" => {
             Some(json!({"v": 1, "instance": "gwi_019355a0c0007000800000000000a001", "items": [
@@ -90,6 +102,8 @@ async fn world() -> World {
     deployment.setup.show_to(deployment.id(), Visibility::Private, "operator-1").await.expect("private");
     let package = package(&service, deployment.api_key.secret.reveal()).await;
 
+    let held = hold(&deployment, &service).await;
+
     let other = deployment.setup.create_project(&new_project("First")).await.expect("a project");
     let agent = deployment.agent;
     let key = deployment.setup.create_api_key(other.id, agent, Some("u-1")).await.expect("a key");
@@ -101,6 +115,8 @@ async fn world() -> World {
         decision: signed.digest(),
         package,
         project: deployment.id(),
+        hold: held.hold,
+        agent: deployment.agent,
     };
     let nothing = Names {
         page: "/p/7-aaaaaaaa".to_owned(),
@@ -108,6 +124,8 @@ async fn world() -> World {
         decision: Digest::of(b"nothing"),
         package: PackageId::from_uuid(fresh_uuid()).to_string(),
         project: ProjectId::from_uuid(fresh_uuid()),
+        hold: HoldId::from_uuid(fresh_uuid()),
+        agent: AgentId::from_uuid(fresh_uuid()),
     };
     let (key, token) = (key.secret.reveal().to_owned(), token.secret.reveal().to_owned());
     World { deployment, service, key, token, other: other.id, theirs, nothing }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use counterfoil_core::digest::Digest;
 use counterfoil_core::entry::{Entry, Kind};
 use counterfoil_core::envelope::Envelope;
+use counterfoil_core::hold::HoldIs;
 use counterfoil_core::id::{AgentId, KeyId, ProjectId, ProviderId};
 use counterfoil_core::key::{PublicKey, Purpose, Thumbprint};
 use counterfoil_core::statement::Environment;
@@ -16,10 +17,10 @@ use tokio_postgres::types::{Json, ToSql};
 use uuid::Uuid;
 
 use crate::database::{Client, DatabaseError, ProjectTx, statements};
-use crate::executions;
 use crate::ledger::facts::{CredentialState, Facts, KeyState, Keyed, Questions, Stored};
 use crate::ledger::head::{Documents, Head};
 use crate::ledger::judge::IdempotencyKey;
+use crate::{executions, grants, holds};
 
 statements! {
     // A statement of its own: whatever is read after it, under READ COMMITTED, is read after the wait for the lock.
@@ -75,6 +76,7 @@ pub(crate) async fn lock_and_read<'c>(
         let same: Vec<u64> = facts.submissions.iter().flat_map(executions::Known::same_seqs).collect();
         facts.stored.extend(stored(&tx, &same).await?);
     }
+    govern(&tx, asked, &mut facts).await?;
     Ok(Some((tx, head, facts)))
 }
 
@@ -113,7 +115,25 @@ async fn facts(tx: &ProjectTx<'_>, row: &tokio_postgres::Row) -> Result<Facts, D
         stored: if wanted.is_empty() { HashMap::new() } else { stored(tx, &wanted).await? },
         executions: Vec::new(),
         submissions: Vec::new(),
+        holds: HashMap::new(),
+        grants: Vec::new(),
     })
+}
+
+/// Holds and grants, in statements of their own: few appends ask for them.
+async fn govern(tx: &ProjectTx<'_>, asked: &Questions, facts: &mut Facts) -> Result<(), DatabaseError> {
+    if !asked.holds.is_empty() {
+        facts.holds = holds::store::named(tx, &asked.holds).await?;
+        let approved = facts.holds.values().filter(|row| row.is == HoldIs::Approved);
+        let held: Vec<u64> = approved.map(|row| row.seq).collect();
+        if !held.is_empty() {
+            facts.stored.extend(stored(tx, &held).await?);
+        }
+    }
+    if asked.live_grants {
+        facts.grants = grants::store::standing(tx, facts.clock).await?;
+    }
+    Ok(())
 }
 
 async fn live_executions(tx: &ProjectTx<'_>) -> Result<Vec<Thumbprint>, DatabaseError> {

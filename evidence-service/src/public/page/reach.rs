@@ -20,7 +20,7 @@ pub(super) fn section(path: &str, reach: &Reach) -> Markup {
             ul { @for sentence in &reach.always { li { (sentence) } } }
             p {
                 @if reach.grants == 0 { "No grant of a person stands beside the rules. " }
-                @else { (reach.grants) " grants of people stand in this record. " }
+                @else { (reach.grants) " grants of people stand beside the rules, each until its date. " }
                 span.soft {
                     "Read out of the published rules; nouns, texts and values of a rule are its own and not shown here. "
                     (published("Rules", reach.rules.as_ref())) " " (published("Registry", reach.registry.as_ref()))

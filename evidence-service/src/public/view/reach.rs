@@ -19,7 +19,7 @@ pub(in crate::public) struct Reach {
     pub(in crate::public) always: Vec<&'static str>,
     /// Null while nothing is published, or if this build cannot read what is.
     pub(in crate::public) sentences: Option<Vec<SaidRule>>,
-    /// Grants of people beside the rules.
+    /// Grants of people that stand beside the rules now, counted up to a thousand.
     pub(in crate::public) grants: u64,
     pub(in crate::public) change: Option<Change>,
     /// Publications of rules, newest first.
@@ -58,7 +58,7 @@ pub(in crate::public) struct GatheredChange {
 }
 
 impl Reach {
-    pub(super) fn of(found: &Gathered, grants: u64) -> Self {
+    pub(super) fn of(found: &Gathered) -> Self {
         let base = match found.project.base_verdict {
             Verdict::StepUp => "What no rule allows is held for a person.",
             Verdict::Allow | Verdict::Deny | Verdict::Modify | Verdict::Defer => {
@@ -74,7 +74,7 @@ impl Reach {
                 "A tool that the registry does not know, a call without a readable noun, and a tool whose definition changed are held every time.",
             ],
             sentences: sentences(&found.in_force, found.now),
-            grants,
+            grants: found.grants,
             change: found.change.as_ref().map(|change| Change::of(change, found.now)),
             versions: found.versions.clone(),
         }
