@@ -9,8 +9,10 @@ mod findings;
 mod follow;
 mod forget;
 mod fsck;
+mod grants;
 mod headers;
 mod health;
+mod holds;
 mod import;
 mod init;
 mod keys;
@@ -78,6 +80,12 @@ enum Command {
     /// List what disagrees in the record, and write a note on it
     #[command(subcommand)]
     Findings(findings::Command),
+    /// List calls that wait for a person, show one, answer it
+    #[command(subcommand)]
+    Holds(holds::Command),
+    /// List what people granted for a time; take it back, shorten or renew it
+    #[command(subcommand)]
+    Grants(grants::Command),
     /// Show or change how long bodies are kept
     Retention(retention::Arguments),
     /// Say who may see the project's page
@@ -115,6 +123,8 @@ impl Program {
             Command::Epochs(command) => epochs::run(command).await,
             Command::Forget(arguments) => done(forget::run(arguments).await),
             Command::Findings(command) => done(findings::run(command).await),
+            Command::Holds(command) => done(holds::run(command).await),
+            Command::Grants(command) => done(grants::run(command).await),
             Command::Retention(arguments) => done(retention::run(arguments).await),
             Command::Page(arguments) => done(page::run(arguments).await),
             Command::Fsck(arguments) => fsck::run(arguments).await,
