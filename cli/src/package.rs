@@ -6,10 +6,12 @@
 
 mod bundles;
 pub mod fetch;
+mod grants;
 mod held;
 mod openings;
 mod replay;
 mod report;
+mod simulate;
 mod statements;
 
 use std::fs::File;
@@ -25,8 +27,10 @@ use counterfoil_core::package::{self, Verdict};
 use counterfoil_core::receipt;
 
 use bundles::Bundles;
+use grants::GrantTexts;
 pub use held::{Held, pinned};
 pub use report::Outcome;
+use simulate::Simulated;
 
 /// What the holder brings besides keys.
 #[derive(Debug, Default)]
@@ -75,6 +79,17 @@ pub fn verify(path: &Path, keys: &receipt::Trust, brought: &Brought) -> anyhow::
     }
 }
 
+/// Evaluates every decision of a package again, under other rules than those that made it.
+pub fn simulate(path: &Path, keys: &receipt::Trust, key: &Path, rules: &str) -> anyhow::Result<Simulated> {
+    let file = File::open(path).with_context(|| format!("`{}`", path.display()))?;
+    let opener = openings::Opener::read(key)?;
+    let archive = Archive::open(OnDisk(file)).with_context(|| format!("`{}`", path.display()))?;
+    let outcome = check(&archive, keys, &Held::read(&Brought::default())?, Some(&opener))?;
+    anyhow::ensure!(outcome.stands(), "the package does not hold:\n{}", outcome.lines());
+    let texts = replay::Texts { bundles: &Bundles::read(&archive)?, grants: &GrantTexts::read(&archive)? };
+    simulate::simulate(&archive, texts, &opener, rules)
+}
+
 fn check(
     archive: &Archive<OnDisk>,
     keys: &receipt::Trust,
@@ -92,7 +107,10 @@ fn check(
     };
     let replayed = match opener {
         // What does not hold is not worth evaluating.
-        Some(opener) if stands => Some(replay::replay(archive, &bundles, opener)?),
+        Some(opener) if stands => {
+            let texts = replay::Texts { bundles: &bundles, grants: &GrantTexts::read(archive)? };
+            Some(replay::replay(archive, texts, opener)?)
+        }
         Some(_) | None => None,
     };
     Ok(Outcome::new(keys, report, replayed))

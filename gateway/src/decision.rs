@@ -14,9 +14,9 @@ use counterfoil_core::digest::Digest;
 use counterfoil_core::envelope::Signed;
 use counterfoil_core::json::canonical;
 use counterfoil_core::key::{self, SigningKey};
-use counterfoil_core::statement::{Class, Decision, DecisionType, Effect, Mode, Reason, Shape, Verdict};
+use counterfoil_core::statement::{Class, Decision, DecisionType, Mark, Mode, Reason, Scope, Shape, Verdict};
 use counterfoil_core::time::Timestamp;
-use counterfoil_policy::{self as policy, BaseVerdict, Facts, Judgement, Store};
+use counterfoil_policy::{self as policy, BaseVerdict, Facts, Judgement, Standing, Store};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -92,8 +92,8 @@ fn statement(call: &Classified, judgement: &Judgement, now: Timestamp, facts: Co
         grants: snapshot.grants.digest_for(agent),
         control: snapshot.control,
         generation: snapshot.generation,
-        effect: Effect::Enforced,
-        marks: Vec::new(),
+        effect: judgement.effect,
+        marks: marks(judgement),
         hold: None,
         answers: None,
         // Named before it exists: a slip holds the digest of its decision, so it can only be minted afterwards.
@@ -101,6 +101,14 @@ fn statement(call: &Classified, judgement: &Judgement, now: Timestamp, facts: Co
         ask: None,
         quote: None,
         plan: None,
+    }
+}
+
+/// G8: what runs under break-glass says so.
+fn marks(judgement: &Judgement) -> Vec<Mark> {
+    match judgement.reason {
+        Reason::BreakGlass => vec![Mark::BreakGlass],
+        _ => Vec::new(),
     }
 }
 
@@ -117,6 +125,7 @@ fn facts(call: &Classified, now: Timestamp) -> Facts {
         args: call.arguments().map(|a| Digest::of(&canonical(a))),
         now,
         base_verdict: base_verdict(&call.control),
+        standing: standing(call),
     };
     match &call.subject {
         Subject::Tool { classification, .. } => Facts::of(&asked, classification),
@@ -129,12 +138,27 @@ fn base_verdict(control: &Control) -> BaseVerdict {
     BaseVerdict::try_from(control.snapshot.base_verdict).unwrap_or(BaseVerdict::Deny)
 }
 
-/// The rules' word, unless the project is killed: then there is no rule to ask.
-fn judge(control: &Control, facts: &Facts) -> Judgement {
-    if control.snapshot.killed {
-        return Judgement { verdict: Verdict::Deny, reason: Reason::Killed, rules: Vec::new() };
+/// What people did about what may run, as the snapshot says it.
+fn standing(call: &Classified) -> Standing<'_> {
+    let (control, caller) = (&call.control, &call.received.caller);
+    let snapshot = &control.snapshot;
+    let stops = |scope: &Scope| match scope {
+        Scope::Agent(agent) => *agent == caller.agent,
+        Scope::Connection(key) => *key == caller.key,
+        Scope::Environment(env) => *env == snapshot.env,
+    };
+    Standing {
+        grants: control.grants.digests(caller.agent),
+        approval: None,
+        breakglass_until: None,
+        shadow_until: None,
+        stopped: snapshot.killed || snapshot.stopped.iter().any(stops),
     }
-    policy::evaluate(&control.bundle, facts)
+}
+
+/// The word of rules and grants, unless a kill covers the call: then there is nothing to ask.
+fn judge(control: &Control, facts: &Facts) -> Judgement {
+    policy::evaluate(&control.bundle, &control.grants, facts)
 }
 
 fn class(call: &Classified, commitments: &mut Commitments) -> Option<Class> {

@@ -62,4 +62,6 @@ async fn once(received: Received, house: &House) -> Result<Answer, Unrecorded> {
 }
 
 #[cfg(test)]
+mod grant_tests;
+#[cfg(test)]
 mod tests;

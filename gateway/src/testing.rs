@@ -8,5 +8,5 @@ pub mod site;
 mod world;
 
 pub use host::{Host, Reply, call, read};
-pub use ledger::{Behaviour, TOKEN, log_key};
+pub use ledger::{Behaviour, TOKEN, beginning, log_key};
 pub use world::{KEY, OTHER_KEY, PROJECT, World, control_of_world};

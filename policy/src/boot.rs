@@ -6,14 +6,21 @@
 use crate::bundle::Bundle;
 use crate::classify::{Call, classify};
 use crate::evaluate::evaluate;
-use crate::facts::{Asked, BaseVerdict, Facts};
+use crate::facts::{Asked, BaseVerdict, Facts, Standing};
+use crate::grants::Grants;
 use crate::listed::Listed;
+use counterfoil_core::control::GrantDocument;
 use counterfoil_core::digest::Digest;
+use counterfoil_core::hold::CardNoun;
 use counterfoil_core::id::AgentId;
 use counterfoil_core::json;
-use counterfoil_core::statement::{Environment, Mode, Origin, Verdict};
+use counterfoil_core::nonce::Nonce16;
+use counterfoil_core::statement::{Environment, Mode, Origin, Verb, Verdict};
 use counterfoil_core::time::Timestamp;
-use serde_json::json;
+use serde_json::{Map, json};
+
+/// An agent that nobody is.
+const PROBE: &str = "agt_00000000000070008000000000000000";
 
 #[derive(Debug, thiserror::Error)]
 pub enum BootError {
@@ -50,11 +57,15 @@ pub fn no_rules_means_no_allow() -> Result<(), BootError> {
         let arguments = json!({ "path": "/probe/a" });
         let call = Call { provider: "probe", tool: "probe", listed: &listed, arguments: &arguments };
         let classification = classify(bundle.registry(), &call);
-        for base_verdict in [BaseVerdict::StepUp, BaseVerdict::Deny] {
-            let asked = asked(base_verdict, Digest::of(&json::canonical(&arguments)))?;
-            let facts = Facts::of(&asked, &classification);
-            if evaluate(&bundle, &facts).verdict == Verdict::Allow {
-                return Err(BootError::Allowed(name));
+        // One that has ended stands for all that give nothing.
+        for grants in [Grants::default(), Grants::compile(&[ended()?], &bundle)] {
+            for base_verdict in [BaseVerdict::StepUp, BaseVerdict::Deny] {
+                let mut asked = asked(base_verdict, Digest::of(&json::canonical(&arguments)))?;
+                asked.standing.grants = grants.digests(asked.agent);
+                let facts = Facts::of(&asked, &classification);
+                if evaluate(&bundle, &grants, &facts).verdict == Verdict::Allow {
+                    return Err(BootError::Allowed(name));
+                }
             }
         }
     }
@@ -74,10 +85,28 @@ fn registry(pin: Digest) -> String {
     )
 }
 
+fn untested(error: impl std::fmt::Display) -> BootError {
+    BootError::Untested(error.to_string())
+}
+
+/// A grant of the very call that is asked about, up to a year before.
+fn ended() -> Result<GrantDocument, BootError> {
+    Ok(GrantDocument {
+        v: 1,
+        nonce: Nonce16::from_bytes([0; 16]),
+        grant: "grt_00000000000070008000000000000000".parse().map_err(untested)?,
+        agent: PROBE.parse().map_err(untested)?,
+        service: "probe".parse().map_err(untested)?,
+        verb: Verb::Read,
+        noun: CardNoun { noun_type: "path".parse().map_err(untested)?, value: "/probe/a".to_owned() },
+        fields: Map::new(),
+        until: Timestamp::parse("2025-01-01T00:00:00.000Z").map_err(untested)?,
+    })
+}
+
 fn asked(base_verdict: BaseVerdict, args: Digest) -> Result<Asked<'static>, BootError> {
-    let untested = |error: &dyn std::fmt::Display| BootError::Untested(error.to_string());
-    let agent: AgentId = "agt_00000000000070008000000000000000".parse().map_err(|e| untested(&e))?;
-    let now = Timestamp::parse("2026-01-01T00:00:00.000Z").map_err(|e| untested(&e))?;
+    let agent: AgentId = PROBE.parse().map_err(untested)?;
+    let now = Timestamp::parse("2026-01-01T00:00:00.000Z").map_err(untested)?;
     Ok(Asked {
         agent,
         principal: None,
@@ -89,6 +118,7 @@ fn asked(base_verdict: BaseVerdict, args: Digest) -> Result<Asked<'static>, Boot
         args: Some(args),
         now,
         base_verdict,
+        standing: Standing::default(),
     })
 }
 

@@ -12,6 +12,7 @@ use crate::rules::{self, Linted, Rule, RuleFault, bounds};
 use crate::schema;
 use cedar_policy::{Policy, PolicyId, PolicySet, Schema};
 use counterfoil_core::digest::Digest;
+use counterfoil_core::id::RuleId;
 use counterfoil_core::json;
 use counterfoil_core::time::Timestamp;
 use serde_json::{Value, json};
@@ -98,6 +99,11 @@ impl Bundle {
     pub(crate) fn rule(&self, id: &str) -> Option<&Rule> {
         let place = self.rules.binary_search_by(|rule| rule.id().as_str().cmp(id)).ok()?;
         self.rules.get(place)
+    }
+
+    /// What the rules of these ids tell whoever asked: narrowings of a MODIFY, missing context of a DEFER.
+    pub fn told<'b>(&'b self, ids: &'b [RuleId]) -> impl Iterator<Item = &'b str> {
+        ids.iter().filter_map(|id| self.rule(id.as_str())?.told())
     }
 
     /// The rule as Cedar holds it.

@@ -8,19 +8,30 @@
 //!     verdict = "STEP_UP"
 //!     reason = "no_rule"
 //!
-//! Optional: `rules`, `agent`, `principal`, `at`, `env`, and `definition = "changed"`, without which the tool is taken to
-//! be listed as it was pinned. A tool without a pin is held, here as in the gateway.
+//! Optional: `rules`, `effect`, `agent`, `principal`, `at`, `env`, and `definition = "changed"`, without which the tool is
+//! taken to be listed as it was pinned. A tool without a pin is held, here as in the gateway. And what people may have done:
+//!
+//!     base_verdict = "DENY"
+//!     approved = true                                   # a person has answered this very call
+//!     grants = [{ action = "notes.read", noun = { type = "path", value = "/etc/motd" }, until = "2026-12-01T00:00:00.000Z" }]
+//!     breakglass_until = "2026-12-01T00:00:00.000Z"     # also shadow_until, and stopped = true
 
 use crate::bundle::Bundle;
 use crate::classify::{Call, classify};
 use crate::evaluate::{Judgement, evaluate};
-use crate::facts::{Asked, BaseVerdict, Facts};
+use crate::facts::{Asked, BaseVerdict, Facts, Standing};
+use crate::grants::Grants;
 use crate::lint::LintError;
 use crate::listed::Listed;
+use counterfoil_core::control::GrantDocument;
 use counterfoil_core::digest::Digest;
+use counterfoil_core::hold::CardNoun;
 use counterfoil_core::id::{AgentId, RuleId};
 use counterfoil_core::json;
-use counterfoil_core::statement::{Environment, Mode, Origin, Reason, Verdict};
+use counterfoil_core::nonce::Nonce16;
+use counterfoil_core::statement::{
+    Answers, Effect as Bound, Environment, Mode, Origin, Reason, Verb, Verdict,
+};
 use counterfoil_core::time::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -49,6 +60,27 @@ struct CaseText {
     env: Option<Environment>,
     #[serde(default)]
     definition: Definition,
+    effect: Option<Bound>,
+    base_verdict: Option<BaseVerdict>,
+    #[serde(default)]
+    approved: bool,
+    /// Of the agent that asks.
+    #[serde(default)]
+    grants: Vec<GrantText>,
+    breakglass_until: Option<Timestamp>,
+    shadow_until: Option<Timestamp>,
+    #[serde(default)]
+    stopped: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GrantText {
+    action: String,
+    noun: CardNoun,
+    #[serde(default)]
+    fields: Map<String, Value>,
+    until: Timestamp,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -109,10 +141,13 @@ fn judge(bundle: &Bundle, case: CaseText, at: Timestamp) -> CaseResult {
             Listed::assumed(Digest::of(b"another definition"))
         }
     };
+    let agent = case.agent.unwrap_or_else(anybody);
+    let grants = Grants::compile(&documents(&case.grants, agent), bundle);
+    let approval = case.approved.then(an_answer);
     let arguments = Value::Object(case.args.clone());
     let call = Call { provider: &case.provider, tool: &case.tool, listed: &listed, arguments: &arguments };
     let asked = Asked {
-        agent: case.agent.unwrap_or_else(anybody),
+        agent,
         principal: case.principal.as_deref(),
         origin: Origin::Mcp,
         mode: Mode::Gateway,
@@ -121,10 +156,17 @@ fn judge(bundle: &Bundle, case: CaseText, at: Timestamp) -> CaseResult {
         tool: Some(&case.tool),
         args: Some(Digest::of(&json::canonical(&arguments))),
         now: case.at.unwrap_or(at),
-        base_verdict: BaseVerdict::StepUp,
+        base_verdict: case.base_verdict.unwrap_or(BaseVerdict::StepUp),
+        standing: Standing {
+            grants: grants.digests(agent),
+            approval: approval.as_ref(),
+            breakglass_until: case.breakglass_until,
+            shadow_until: case.shadow_until,
+            stopped: case.stopped,
+        },
     };
     let classification = classify(bundle.registry(), &call);
-    let judgement = evaluate(bundle, &Facts::of(&asked, &classification));
+    let judgement = evaluate(bundle, &grants, &Facts::of(&asked, &classification));
     CaseResult { difference: difference(&case, &judgement), name: case.name, judgement }
 }
 
@@ -133,6 +175,38 @@ fn anybody() -> AgentId {
     "agt_00000000000070008000000000000000"
         .parse()
         .expect("32 hexadecimal digits after the prefix are an agent id")
+}
+
+/// Ids in the order of the case, so that a case may name `grt_…0000` and so on in `rules`. What is no action is left out:
+/// nothing could be granted by it.
+fn documents(grants: &[GrantText], agent: AgentId) -> Vec<GrantDocument> {
+    let documents = grants.iter().enumerate().filter_map(|(place, grant)| {
+        let (service, verb) = grant.action.split_once('.')?;
+        let verb = Verb::ALL.iter().find(|known| known.as_str() == verb)?;
+        Some(GrantDocument {
+            v: 1,
+            nonce: Nonce16::from_bytes([0; 16]),
+            grant: format!("grt_0000000000007000800000000000{place:04x}").parse().ok()?,
+            agent,
+            service: service.parse().ok()?,
+            verb: *verb,
+            noun: grant.noun.clone(),
+            fields: grant.fields.clone(),
+            until: grant.until,
+        })
+    });
+    documents.collect()
+}
+
+/// The answer of an approval; what it names is not looked at by the evaluation.
+fn an_answer() -> Answers {
+    let nothing = Digest::of(b"");
+    let hold = "hld_00000000000070008000000000000000".parse();
+    Answers {
+        hold: hold.expect("32 hexadecimal digits after the prefix are an id of a hold"),
+        decision: nothing,
+        answer: nothing,
+    }
 }
 
 fn difference(case: &CaseText, judgement: &Judgement) -> Option<String> {
@@ -149,6 +223,11 @@ fn difference(case: &CaseText, judgement: &Judgement) -> Option<String> {
         && judgement.reason != reason
     {
         return Some(format!("expected reason {reason}, got {got}"));
+    }
+    if let Some(effect) = case.effect
+        && judgement.effect != effect
+    {
+        return Some(format!("expected it {effect}, got {} and {got}", judgement.effect));
     }
     match &case.rules {
         Some(rules) if *rules != judgement.rules => Some(format!("expected rules {rules:?}, got {got}")),

@@ -1,41 +1,75 @@
-//! Evaluation: what the rules say about the facts.
+//! Evaluation: what rules and grants say about the facts.
 //!
-//! Promised: a pure function, the same for whoever holds bundle and facts (G1, P8). What no rule allows is not allowed;
-//! a deny beats every hold and every allow; rules have no order. Several nouns are several questions, and the call is
-//! allowed only if every answer is yes. Any error is DENY `policy_error` (G3).
+//! Promised: a pure function, the same for whoever holds bundle, grants and facts (G1, P8). What nothing allows is not
+//! allowed; rules have no order. Several nouns are several questions, and the call gets the strongest of the answers:
+//! DENY, then STEP_UP, MODIFY, DEFER, ALLOW. Any error is DENY `policy_error` (G3).
 //! Not promised: that an allowed call may still be sent; the record transaction decides that.
+//!
+//! What can turn a verdict into ALLOW is in the facts, and each says which: a grant for a noun that no rule allows
+//! (`grant`), a person's answer to a STEP_UP (`approved`), an open break-glass window for what nothing allows
+//! (`break_glass`). None of them turns a rule's DENY.
 
 pub(crate) mod request;
 
 use crate::bundle::Bundle;
 use crate::facts::{BaseVerdict, Facts};
+use crate::grants::Grants;
 use crate::noun::NounValue;
 use crate::registry::Tool;
 use crate::rules::{Effect, bounds};
-use cedar_policy::{Authorizer, Decision};
+use cedar_policy::{Authorizer, Decision, Entities, Request, Response};
 use counterfoil_core::id::RuleId;
-use counterfoil_core::statement::{Reason, Verdict};
+use counterfoil_core::statement::{Effect as Bound, Reason, Verdict};
 use std::collections::BTreeSet;
 
-/// The verdict, why, and the rules that made it, sorted.
+/// The verdict, why, the rules and grants that made it, sorted, and whether it binds.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Judgement {
     pub verdict: Verdict,
     pub reason: Reason,
     pub rules: Vec<RuleId>,
+    pub effect: Bound,
 }
 
 impl Judgement {
     fn without_rule(verdict: Verdict, reason: Reason) -> Self {
-        Self { verdict, reason, rules: Vec::new() }
+        Self::by(verdict, reason, BTreeSet::new())
     }
 
-    fn by(verdict: Verdict, rules: BTreeSet<RuleId>) -> Self {
-        Self { verdict, reason: Reason::Rule, rules: rules.into_iter().collect() }
+    fn by(verdict: Verdict, reason: Reason, rules: BTreeSet<RuleId>) -> Self {
+        Self { verdict, reason, rules: rules.into_iter().collect(), effect: Bound::Enforced }
     }
 
     fn error() -> Self {
         Self::without_rule(Verdict::Deny, Reason::PolicyError)
+    }
+
+    /// A person has answered this very call: nothing that only asked for a person stands in its way any more. `rules`
+    /// stay, and say what was lifted.
+    fn answered(self, facts: &Facts) -> Self {
+        let liftable = match (self.verdict, self.reason) {
+            (Verdict::Allow, _) => true,
+            (
+                Verdict::StepUp,
+                Reason::Rule
+                | Reason::NoRule
+                | Reason::UnknownTool
+                | Reason::NounMissing
+                | Reason::DefinitionChanged,
+            ) => true,
+            (Verdict::StepUp | Verdict::Deny | Verdict::Modify | Verdict::Defer, _) => false,
+        };
+        match &facts.approval {
+            Some(_) if liftable => Self { verdict: Verdict::Allow, reason: Reason::Approved, ..self },
+            Some(_) | None => self,
+        }
+    }
+
+    /// A shadow window softens what published rules refuse or hold, and what they leave to the base verdict. Nothing else.
+    fn shadowed(self, facts: &Facts) -> Self {
+        let of_rules = matches!(self.reason, Reason::Rule | Reason::NoRule);
+        let advisory = self.verdict != Verdict::Allow && of_rules && facts.is_before(facts.shadow_until);
+        Self { effect: if advisory { Bound::Advisory } else { Bound::Enforced }, ..self }
     }
 }
 
@@ -43,11 +77,21 @@ impl Judgement {
 #[derive(Debug)]
 struct PolicyError;
 
-pub fn evaluate(bundle: &Bundle, facts: &Facts) -> Judgement {
+/// Judges. `grants` must be those whose digests the facts name: others are DENY `policy_error`.
+pub fn evaluate(bundle: &Bundle, grants: &Grants, facts: &Facts) -> Judgement {
+    if facts.stopped {
+        return Judgement::without_rule(Verdict::Deny, Reason::Killed);
+    }
+    if facts.grants != grants.digests(facts.agent) {
+        return Judgement::error();
+    }
+    judge(bundle, grants, facts).answered(facts).shadowed(facts)
+}
+
+fn judge(bundle: &Bundle, grants: &Grants, facts: &Facts) -> Judgement {
     match facts.unclassified {
-        None => {
-            bounds::with_room_to_judge(|| ask(bundle, facts)).unwrap_or_else(|PolicyError| Judgement::error())
-        }
+        None => bounds::with_room_to_judge(|| ask(bundle, grants, facts))
+            .unwrap_or_else(|PolicyError| Judgement::error()),
         Some(reason @ (Reason::NoSuchTool | Reason::NotBindable | Reason::Malformed)) => {
             Judgement::without_rule(Verdict::Deny, reason)
         }
@@ -91,22 +135,31 @@ fn says_so(tool: &Tool, facts: &Facts) -> bool {
         && said.reversibility == declared.reversibility.unwrap_or(Reversibility::Unknown)
 }
 
-/// What the rules said about all nouns together.
+/// What rules and grants said about all nouns together.
 #[derive(Default)]
 struct Tally {
     denies: BTreeSet<RuleId>,
     holds: BTreeSet<RuleId>,
+    narrows: BTreeSet<RuleId>,
+    defers: BTreeSet<RuleId>,
     allows: BTreeSet<RuleId>,
+    /// Some noun was allowed by a grant alone.
+    granted: bool,
+    /// Some noun was allowed by nothing.
     unmatched: bool,
 }
 
-fn ask(bundle: &Bundle, facts: &Facts) -> Result<Judgement, PolicyError> {
+fn ask(bundle: &Bundle, grants: &Grants, facts: &Facts) -> Result<Judgement, PolicyError> {
     let nouns = classified(bundle, facts)?;
     let mut tally = Tally::default();
     for noun in &nouns {
-        ask_about(noun, bundle, facts, &mut tally)?;
+        let (request, entities) = request::of(noun, facts, (bundle.schema(), bundle.names()))?;
+        let matched = ask_rules(bundle, (&request, &entities), &mut tally)?;
+        if !matched && !ask_grants(grants, facts, (&request, &entities), &mut tally)? {
+            tally.unmatched = true;
+        }
     }
-    Ok(tally.judgement(facts.base_verdict))
+    tally.judgement(facts)
 }
 
 /// The nouns of a call that was classified, at least one.
@@ -127,14 +180,16 @@ fn classified(bundle: &Bundle, facts: &Facts) -> Result<Vec<NounValue>, PolicyEr
     Ok(nouns)
 }
 
-fn ask_about(noun: &NounValue, bundle: &Bundle, facts: &Facts, tally: &mut Tally) -> Result<(), PolicyError> {
-    let (request, entities) = request::of(noun, facts, (bundle.schema(), bundle.names()))?;
-    let response = Authorizer::new().is_authorized(&request, bundle.policies(), &entities);
-    // Cedar skips a rule that fails. A failing forbid would then forbid nothing.
-    if response.diagnostics().errors().next().is_some() {
-        return Err(PolicyError);
-    }
+type Question<'q> = (&'q Request, &'q Entities);
 
+/// Whether some rule speaks about this noun.
+fn ask_rules(
+    bundle: &Bundle,
+    (request, entities): Question<'_>,
+    tally: &mut Tally,
+) -> Result<bool, PolicyError> {
+    let response = Authorizer::new().is_authorized(request, bundle.policies(), entities);
+    without_errors(&response)?;
     let mut matched = false;
     for id in response.diagnostics().reason() {
         matched = true;
@@ -142,37 +197,84 @@ fn ask_about(noun: &NounValue, bundle: &Bundle, facts: &Facts, tally: &mut Tally
         let rules = match (response.decision(), rule.effect()) {
             (Decision::Deny, Effect::Deny) => &mut tally.denies,
             (Decision::Deny, Effect::Hold) => &mut tally.holds,
+            (Decision::Deny, Effect::Narrow) => &mut tally.narrows,
+            (Decision::Deny, Effect::Defer) => &mut tally.defers,
             (Decision::Allow, Effect::Allow) => &mut tally.allows,
-            (Decision::Allow, Effect::Deny | Effect::Hold) | (Decision::Deny, Effect::Allow) => {
-                return Err(PolicyError);
-            }
+            (Decision::Allow, Effect::Deny | Effect::Hold | Effect::Narrow | Effect::Defer)
+            | (Decision::Deny, Effect::Allow) => return Err(PolicyError),
         };
         rules.insert(rule.id().clone());
     }
     match (response.decision(), matched) {
-        (Decision::Allow, true) | (Decision::Deny, true) => {}
-        (Decision::Deny, false) => tally.unmatched = true,
-        (Decision::Allow, false) => return Err(PolicyError),
+        (Decision::Allow, false) => Err(PolicyError),
+        (Decision::Allow | Decision::Deny, _) => Ok(matched),
     }
-    Ok(())
+}
+
+/// Whether one of the agent's own grants allows a noun about which no rule speaks.
+fn ask_grants(
+    grants: &Grants,
+    facts: &Facts,
+    (request, entities): Question<'_>,
+    tally: &mut Tally,
+) -> Result<bool, PolicyError> {
+    let action = facts.action.as_deref().ok_or(PolicyError)?;
+    let Some(policies) = grants.policies(facts.agent, action) else {
+        return Ok(false);
+    };
+    let response = Authorizer::new().is_authorized(request, policies, entities);
+    without_errors(&response)?;
+    if response.decision() == Decision::Deny {
+        return Ok(false);
+    }
+    let ids: Vec<RuleId> = response
+        .diagnostics()
+        .reason()
+        .map(|id| AsRef::<str>::as_ref(id).parse().map_err(|_| PolicyError))
+        .collect::<Result<_, _>>()?;
+    // Cedar allows for a reason or not at all.
+    if ids.is_empty() {
+        return Err(PolicyError);
+    }
+    tally.allows.extend(ids);
+    tally.granted = true;
+    Ok(true)
+}
+
+/// Cedar skips a rule that fails. A failing forbid would then forbid nothing.
+fn without_errors(response: &Response) -> Result<(), PolicyError> {
+    match response.diagnostics().errors().next() {
+        Some(_) => Err(PolicyError),
+        None => Ok(()),
+    }
 }
 
 impl Tally {
-    fn judgement(self, base: BaseVerdict) -> Judgement {
-        if !self.denies.is_empty() {
-            return Judgement::by(Verdict::Deny, self.denies);
-        }
-        if !self.holds.is_empty() {
-            return Judgement::by(Verdict::StepUp, self.holds);
-        }
-        if !self.unmatched && !self.allows.is_empty() {
-            return Judgement::by(Verdict::Allow, self.allows);
-        }
-        let verdict = match base {
-            BaseVerdict::StepUp => Verdict::StepUp,
-            BaseVerdict::Deny => Verdict::Deny,
+    /// The strongest verdict of all nouns. Under break-glass a noun that nothing allows is no obstacle; what rules say is.
+    fn judgement(self, facts: &Facts) -> Result<Judgement, PolicyError> {
+        let left = self.unmatched && !facts.is_before(facts.breakglass_until);
+        let unallowed = |base| left && facts.base_verdict == base;
+        let judgement = if !self.denies.is_empty() {
+            Judgement::by(Verdict::Deny, Reason::Rule, self.denies)
+        } else if unallowed(BaseVerdict::Deny) {
+            Judgement::without_rule(Verdict::Deny, Reason::NoRule)
+        } else if !self.holds.is_empty() {
+            Judgement::by(Verdict::StepUp, Reason::Rule, self.holds)
+        } else if unallowed(BaseVerdict::StepUp) {
+            Judgement::without_rule(Verdict::StepUp, Reason::NoRule)
+        } else if !self.narrows.is_empty() {
+            Judgement::by(Verdict::Modify, Reason::Rule, self.narrows)
+        } else if !self.defers.is_empty() {
+            Judgement::by(Verdict::Defer, Reason::Rule, self.defers)
+        } else if self.unmatched {
+            Judgement::by(Verdict::Allow, Reason::BreakGlass, self.allows)
+        } else if self.allows.is_empty() {
+            return Err(PolicyError);
+        } else {
+            let reason = if self.granted { Reason::Grant } else { Reason::Rule };
+            Judgement::by(Verdict::Allow, reason, self.allows)
         };
-        Judgement::without_rule(verdict, Reason::NoRule)
+        Ok(judgement)
     }
 }
 

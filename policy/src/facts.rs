@@ -3,10 +3,13 @@
 //! A decision commits to it; whoever is given the document and the bundle evaluates again and gets the same judgement
 //! (P8). It holds values in clear, so it is sealed to the vendor and never public.
 //!
-//!     {"v":1,"agent":"agt_…","principal":null,"provider":"notes","tool":"note_read","pin":"sha256:…",
+//!     {"v":2,"agent":"agt_…","principal":null,"provider":"notes","tool":"note_read","pin":"sha256:…",
 //!      "unclassified":null,"action":"notes.read","resources":[{"type":"path","value":"/notes/a.txt"}],
 //!      "args":"sha256:…","context":{"now":"2026-11-30T11:20:00.123Z","env":"live","origin":"mcp","mode":"gateway",
-//!      "operation":"read",…,"args":{}},"session":null,"windows":null,"run":null,"base_verdict":"STEP_UP"}
+//!      "operation":"read",…,"args":{}},"session":null,"windows":null,"run":null,"base_verdict":"STEP_UP",
+//!      "grants":[],"approval":null,"breakglass_until":null,"shadow_until":null,"stopped":false}
+//!
+//! Version 1 is the same without the last five members; a decision made on it is replayed as one that had none of them.
 
 use crate::classify::Classification;
 use crate::noun::{NounKind, NounValue};
@@ -14,8 +17,8 @@ use counterfoil_core::digest::Digest;
 use counterfoil_core::id::AgentId;
 use counterfoil_core::json::{self, JsonError, Profile};
 use counterfoil_core::statement::{
-    DataClass, Destination, Environment, Magnitude, Mode, NounType, Operation, Origin, Reason, Reversibility,
-    Verdict,
+    Answers, DataClass, Destination, Environment, Magnitude, Mode, NounType, Operation, Origin, Reason,
+    Reversibility, Verdict,
 };
 use counterfoil_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -60,6 +63,20 @@ pub struct Asked<'a> {
     pub args: Option<Digest>,
     pub now: Timestamp,
     pub base_verdict: BaseVerdict,
+    pub standing: Standing<'a>,
+}
+
+/// What people did about what may run, as it stands for this call.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Standing<'a> {
+    /// [`Grants::digests`](crate::Grants::digests) of the agent.
+    pub grants: &'a [Digest],
+    /// The answer that the call is judged under; set only for a call that was parked.
+    pub approval: Option<&'a Answers>,
+    pub breakglass_until: Option<Timestamp>,
+    pub shadow_until: Option<Timestamp>,
+    /// A kill covers the call: of the project, of its agent, of its key or of its environment.
+    pub stopped: bool,
 }
 
 /// Why a call never reached classification.
@@ -76,7 +93,7 @@ pub enum FactsError {
     Json(#[from] JsonError),
     #[error("not a facts document: {0}")]
     Members(String),
-    #[error("facts of version {0} are not known, only 1")]
+    #[error("facts of version {0} are not known, only 1 and 2")]
     Version(u32),
 }
 
@@ -100,7 +117,22 @@ pub struct Facts {
     windows: (),
     run: (),
     pub(crate) base_verdict: BaseVerdict,
+    /// Digests of the agent's grants, sorted.
+    pub(crate) grants: Vec<Digest>,
+    pub(crate) approval: Option<Answers>,
+    pub(crate) breakglass_until: Option<Timestamp>,
+    pub(crate) shadow_until: Option<Timestamp>,
+    pub(crate) stopped: bool,
 }
+
+/// What version 2 has and version 1 has not, and its value where there is nothing.
+const SINCE_2: [(&str, Value); 5] = [
+    ("grants", Value::Array(Vec::new())),
+    ("approval", Value::Null),
+    ("breakglass_until", Value::Null),
+    ("shadow_until", Value::Null),
+    ("stopped", Value::Bool(false)),
+];
 
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -175,8 +207,9 @@ impl Facts {
     }
 
     fn bare(asked: &Asked<'_>) -> Self {
+        let standing = &asked.standing;
         Self {
-            v: 1,
+            v: 2,
             agent: asked.agent,
             principal: asked.principal.map(str::to_owned),
             provider: asked.provider.map(str::to_owned),
@@ -202,14 +235,20 @@ impl Facts {
             windows: (),
             run: (),
             base_verdict: asked.base_verdict,
+            grants: standing.grants.to_vec(),
+            approval: standing.approval.cloned(),
+            breakglass_until: standing.breakglass_until,
+            shadow_until: standing.shadow_until,
+            stopped: standing.stopped,
         }
     }
 
     /// Reads a document that was opened. Every member must be there, null where it has no value.
     pub fn parse(bytes: &[u8]) -> Result<Self, FactsError> {
         let document = json::parse_within(bytes, Profile::Foreign, json::MAX_BOUND)?;
-        let facts = Self::deserialize(&document).map_err(|e| FactsError::Members(e.to_string()))?;
-        if facts.v != 1 {
+        let facts =
+            Self::deserialize(&in_full(&document)?).map_err(|e| FactsError::Members(e.to_string()))?;
+        if !matches!(facts.v, 1 | 2) {
             return Err(FactsError::Version(facts.v));
         }
         if facts.bytes() != json::canonical(&document) {
@@ -220,16 +259,46 @@ impl Facts {
 
     /// The canonical bytes.
     pub fn bytes(&self) -> Vec<u8> {
-        json::canonical(self)
+        match self.v {
+            1 => json::canonical(&self.document()),
+            _ => json::canonical(self),
+        }
     }
 
     /// The document as it is sealed in an opening.
     pub fn document(&self) -> Value {
-        serde_json::to_value(self).expect("facts have string keys only")
+        let mut document = serde_json::to_value(self).expect("facts have string keys only");
+        if let (1, Some(members)) = (self.v, document.as_object_mut()) {
+            members.retain(|name, _| SINCE_2.iter().all(|(since, _)| since != name));
+        }
+        document
     }
 
     /// The value of the commitment `facts`, `sha256:…`.
     pub fn digest(&self) -> Digest {
         Digest::of(&self.bytes())
     }
+
+    /// The documents of grants that the evaluation needs, by digest.
+    pub fn grants(&self) -> &[Digest] {
+        &self.grants
+    }
+
+    /// Whether a window that ends then is open; the end itself is too late.
+    pub(crate) fn is_before(&self, until: Option<Timestamp>) -> bool {
+        until.is_some_and(|until| self.context.now < until)
+    }
+}
+
+/// The document with every member that this version reads. One of version 1 may not have the newer ones itself.
+fn in_full(document: &Value) -> Result<Value, FactsError> {
+    let mut full = document.clone();
+    if let (Some(1), Some(members)) = (document["v"].as_u64(), full.as_object_mut()) {
+        for (name, nothing) in SINCE_2 {
+            if members.insert(name.to_owned(), nothing).is_some() {
+                return Err(FactsError::Members(format!("version 1 has no `{name}`")));
+            }
+        }
+    }
+    Ok(full)
 }

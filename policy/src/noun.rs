@@ -6,6 +6,7 @@
 
 use counterfoil_core::statement::NounType;
 use serde_json::Value;
+use std::fmt;
 
 /// Longest value, in bytes.
 const MAX_VALUE: usize = 4096;
@@ -126,6 +127,16 @@ impl NounSource {
             Place::Each(pointer) => strings_at(pointer, arguments)?,
         };
         found.into_iter().map(|value| NounValue::parse(self.kind.clone(), value)).collect()
+    }
+}
+
+impl fmt::Display for NounSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::Itself => f.write_str("tool"),
+            Place::At(pointer) => write!(f, "{} at {pointer}", self.kind.word()),
+            Place::Each(pointer) => write!(f, "{} each {pointer}", self.kind.word()),
+        }
     }
 }
 

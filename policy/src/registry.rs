@@ -14,12 +14,14 @@
 //!
 //! Format: docs/formats/policy.md.
 
+mod diff;
 mod file;
 mod pins;
 mod read;
 
+pub use diff::{Changed, Difference};
 pub(crate) use file::FieldKind;
-pub use file::Store;
+pub use file::{Risk, Store};
 pub use pins::with_pins;
 
 use crate::lint::LintError;
@@ -65,6 +67,7 @@ pub struct Tool {
     store: Store,
     shown_to: Option<BTreeSet<AgentId>>,
     dimensions: Dimensions,
+    risk: Risk,
     redact: Vec<String>,
     fields: BTreeMap<String, Field>,
 }
@@ -191,6 +194,11 @@ impl Tool {
 
     pub(crate) fn dimensions(&self) -> &Dimensions {
         &self.dimensions
+    }
+
+    /// How much a person should look before they say yes; high where nobody said.
+    pub fn risk(&self) -> Risk {
+        self.risk
     }
 
     /// Argument names that no public record may mention.

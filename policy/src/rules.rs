@@ -10,7 +10,11 @@
 //!
 //!     @id("notes-delete") @verdict("STEP_UP")
 //!     forbid (principal, action == Gw::Action::"notes.delete", resource);
+//!
+//!     @id("notes-few") @verdict("MODIFY") @narrow("at most 10 notes at once")
+//!     forbid (principal, action == Gw::Action::"notes.list", resource) when { context.args has n && context.args.n > 10 };
 
+mod annotations;
 pub(crate) mod bounds;
 mod deadline;
 mod expression;
@@ -29,6 +33,9 @@ use std::str::FromStr;
 /// Evaluation looks at every rule; 500 take a few milliseconds.
 const MAX_RULES: usize = 500;
 
+/// Longest text of `@narrow` and `@needs`, in characters: it is told to whoever asked.
+const MAX_TOLD: usize = 256;
+
 /// Why a rule is not loaded.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum RuleFault {
@@ -44,10 +51,18 @@ pub enum RuleFault {
     TooDeep,
     #[error("a template is no rule; write the principal and the resource")]
     Template,
-    #[error("annotation `@{0}` is none of @id, @verdict, @note")]
+    #[error("ids that begin with `grt_` are those of grants")]
+    GrantId,
+    #[error("annotation `@{0}` is none of @id, @verdict, @narrow, @needs, @lift, @author, @reason, @note")]
     Annotation(String),
-    #[error("`@verdict` says \"STEP_UP\", and only on a forbid")]
+    #[error("`@verdict` says \"STEP_UP\", \"MODIFY\" or \"DEFER\", and only on a forbid")]
     Verdict,
+    #[error("`@{0}` belongs to a forbid with {1}, and that needs it")]
+    Belongs(&'static str, &'static str),
+    #[error("`@{0}` is 1 to {MAX_TOLD} printable characters")]
+    Told(&'static str),
+    #[error("`@lift` says \"vendor\", and only on a forbid with @verdict(\"STEP_UP\")")]
+    Lift,
     #[error("the principal of a permit is open or `principal == Gw::Agent::\"agt_…\"`")]
     Principal,
     #[error("a permit names one action: `action == Gw::Action::\"<service>.<verb>\"`")]
@@ -85,6 +100,10 @@ pub enum Effect {
     Deny,
     /// A forbid with `@verdict("STEP_UP")`.
     Hold,
+    /// A forbid with `@verdict("MODIFY")`: it may be asked again, narrower, as `@narrow` says.
+    Narrow,
+    /// A forbid with `@verdict("DEFER")`: something must be known first, and `@needs` says what.
+    Defer,
 }
 
 /// One rule as it decides.
@@ -93,6 +112,8 @@ pub struct Rule {
     id: RuleId,
     effect: Effect,
     deadline: Option<Timestamp>,
+    told: Option<String>,
+    vendor_lifts: bool,
     digest: Digest,
 }
 
@@ -108,6 +129,16 @@ impl Rule {
     /// When a permit ends; forbids have no end.
     pub fn deadline(&self) -> Option<Timestamp> {
         self.deadline
+    }
+
+    /// What whoever asked is told: the narrowing of a MODIFY (`@narrow`), the missing context of a DEFER (`@needs`).
+    pub fn told(&self) -> Option<&str> {
+        self.told.as_deref()
+    }
+
+    /// Whether, where a vendor asks before it calls, the vendor's word may lift this STEP_UP (`@lift("vendor")`, G6).
+    pub fn vendor_lifts(&self) -> bool {
+        self.vendor_lifts
     }
 
     /// SHA-256 of the canonical bytes of the parsed rule: white space and comments do not count.
@@ -135,6 +166,8 @@ pub(crate) fn load(text: &str, registry: &Registry, schema: &Schema) -> Result<L
                     id: checked.id.clone(),
                     effect: checked.effect,
                     deadline: checked.deadline,
+                    told: checked.told,
+                    vendor_lifts: checked.vendor_lifts,
                 });
                 let named = policy.new_id(PolicyId::new(checked.id.as_str()));
                 if policies.add(named).is_err() {

@@ -34,7 +34,7 @@ pub struct Sentence {
 }
 
 impl Bundle {
-    /// One sentence for each rule: what is allowed, then what is held, then what is denied; by id within each.
+    /// One sentence for each rule: what is allowed, held, sent back to be narrowed, put off, denied; by id within each.
     pub fn sentences(&self) -> Vec<Sentence> {
         bounds::with_room(|| {
             let mut sentences: Vec<Sentence> = self
@@ -62,7 +62,9 @@ fn place(effect: Effect) -> u8 {
     match effect {
         Effect::Allow => 0,
         Effect::Hold => 1,
-        Effect::Deny => 2,
+        Effect::Narrow => 2,
+        Effect::Defer => 3,
+        Effect::Deny => 4,
     }
 }
 
@@ -82,6 +84,8 @@ fn text(rule: &Template, effect: Effect, until: Option<Timestamp>, registry: &Re
     let begins = match effect {
         Effect::Allow => format!("May {action}: {noun}"),
         Effect::Hold => format!("Asks a person before {action}: {noun}"),
+        Effect::Narrow => format!("Only narrower {action}: {noun}"),
+        Effect::Defer => format!("Not yet {action}: {noun}"),
         Effect::Deny => format!("Never {action}: {noun}"),
     };
     let only = if effect == Effect::Allow { "only if" } else { "if" };

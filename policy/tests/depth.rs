@@ -4,7 +4,8 @@
 use counterfoil_core::statement::{Environment, Mode, Origin, Verdict};
 use counterfoil_core::time::Timestamp;
 use counterfoil_policy::{
-    Asked, BaseVerdict, Bundle, Call, Facts, Fault, LintError, Listed, RuleFault, classify, evaluate, pin_of,
+    Asked, BaseVerdict, Bundle, Call, Facts, Fault, Grants, LintError, Listed, RuleFault, Standing, classify,
+    evaluate, pin_of,
 };
 use serde_json::json;
 
@@ -57,8 +58,9 @@ fn verdict(bundle: &Bundle) -> Verdict {
         args: None,
         now: Timestamp::parse("2026-11-30T00:00:00.000Z").expect("a time"),
         base_verdict: BaseVerdict::StepUp,
+        standing: Standing::default(),
     };
-    evaluate(bundle, &Facts::of(&asked, &classify(bundle.registry(), &call))).verdict
+    evaluate(bundle, &Grants::default(), &Facts::of(&asked, &classify(bundle.registry(), &call))).verdict
 }
 
 #[test]

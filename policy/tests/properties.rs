@@ -4,7 +4,7 @@ use counterfoil_core::id::AgentId;
 use counterfoil_core::statement::{Environment, Mode, Origin, Reason, Verdict};
 use counterfoil_core::time::Timestamp;
 use counterfoil_policy::{
-    Asked, BaseVerdict, Bundle, Call, Facts, Judgement, Listed, classify, evaluate, pin_of,
+    Asked, BaseVerdict, Bundle, Call, Facts, Grants, Judgement, Listed, Standing, classify, evaluate, pin_of,
 };
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -86,6 +86,11 @@ fn by_hand(rules: &[ModelRule], call: &ModelCall) -> Verdict {
     if call.paths.iter().any(|path| some(Effect::Forbid, path)) {
         return Verdict::Deny;
     }
+    // The strongest verdict of all nouns: one that nothing speaks of gets the base verdict.
+    let spoken = |path: &&str| rules.iter().any(|rule| rule.matches(call, path));
+    if call.base_verdict == BaseVerdict::Deny && !call.paths.iter().all(spoken) {
+        return Verdict::Deny;
+    }
     if call.paths.iter().any(|path| some(Effect::Hold, path)) {
         return Verdict::StepUp;
     }
@@ -134,8 +139,9 @@ fn judge(bundle: &Bundle, call: &ModelCall) -> Judgement {
         args: None,
         now: Timestamp::from_millis(NOW).expect("a time"),
         base_verdict: call.base_verdict,
+        standing: Standing::default(),
     };
-    evaluate(bundle, &Facts::of(&asked, &classify(bundle.registry(), &asked_call)))
+    evaluate(bundle, &Grants::default(), &Facts::of(&asked, &classify(bundle.registry(), &asked_call)))
 }
 
 fn rule() -> impl Strategy<Value = ModelRule> {

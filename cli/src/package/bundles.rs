@@ -73,6 +73,15 @@ impl Bundles {
         Ok(bundles)
     }
 
+    /// The registry's text of the bundle of that digest, if two of the texts make it.
+    pub(super) fn registry_of(&self, policy: &Digest) -> Option<Rc<str>> {
+        let digest = self.bundle(policy)?.registry_digest();
+        let text = |(registry, _): &(Rc<str>, Rc<str>)| {
+            (Digest::of(registry.as_bytes()) == digest).then(|| Rc::clone(registry))
+        };
+        self.pairs.iter().find_map(text)
+    }
+
     /// What the registry of that digest says of a provider; `None` where its text is not here.
     pub(super) fn promise(&self, document: &Digest, provider: &ProviderId) -> Option<Promise> {
         let registry = self.registries.get(document)?.as_ref()?;

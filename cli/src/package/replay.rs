@@ -14,6 +14,7 @@ use counterfoil_policy::{Facts, evaluate};
 use serde_json::{Value, json};
 
 use super::bundles::Bundles;
+use super::grants::GrantTexts;
 use super::openings::{Opener, Opening, Openings};
 use super::statements::Lines;
 
@@ -39,10 +40,17 @@ pub(super) struct Replayed {
     pub(super) differs: Option<String>,
 }
 
-pub(super) fn replay(source: &dyn Source, bundles: &Bundles, opener: &Opener) -> anyhow::Result<Replayed> {
+/// What decided, as far as it is in the package.
+#[derive(Clone, Copy)]
+pub(super) struct Texts<'t> {
+    pub(super) bundles: &'t Bundles,
+    pub(super) grants: &'t GrantTexts,
+}
+
+pub(super) fn replay(source: &dyn Source, texts: Texts<'_>, opener: &Opener) -> anyhow::Result<Replayed> {
     let mut replayed = Replayed::default();
     let openings = source.open(name::OPENINGS)?;
-    let (Some(openings), true) = (openings, bundles.are_there) else {
+    let (Some(openings), true) = (openings, texts.bundles.are_there) else {
         replayed.unopened = 1;
         replayed.first_unopened = Some("the package was made without rules and openings".to_owned());
         return Ok(replayed);
@@ -66,7 +74,7 @@ pub(super) fn replay(source: &dyn Source, bundles: &Bundles, opener: &Opener) ->
         }
         let found = openings.of_decision(line.seq, &envelope.digest())?;
         let place = || format!("entry {} ({})", line.seq, decision.action);
-        match again(&decision, &found, bundles) {
+        match again(&decision, &found, texts) {
             Again::Agrees => replayed.agreed += 1,
             Again::Unopened(why) => {
                 replayed.unopened += 1;
@@ -97,7 +105,7 @@ fn settle(missing: &mut Vec<(Timestamp, String)>, now: Timestamp, replayed: &mut
     }
 }
 
-fn is_of_rules(reason: Reason) -> bool {
+pub(super) fn is_of_rules(reason: Reason) -> bool {
     match reason {
         Reason::Rule
         | Reason::NoRule
@@ -107,19 +115,19 @@ fn is_of_rules(reason: Reason) -> bool {
         | Reason::NoSuchTool
         | Reason::NotBindable
         | Reason::Malformed
-        | Reason::PolicyError => true,
+        | Reason::PolicyError
+        | Reason::Grant
+        | Reason::Approved
+        | Reason::BreakGlass => true,
         Reason::Killed
         | Reason::Revoked
         | Reason::OverCap
         | Reason::Stale
         | Reason::Skew
         | Reason::PersonRequired
-        | Reason::Grant
-        | Reason::Approved
         | Reason::AnsweredNo
         | Reason::HoldExpired
-        | Reason::ControlVerb
-        | Reason::BreakGlass => false,
+        | Reason::ControlVerb => false,
     }
 }
 
@@ -129,33 +137,43 @@ enum Again {
     Differs(String),
 }
 
-fn again(decision: &Decision, openings: &[Opening], bundles: &Bundles) -> Again {
+fn again(decision: &Decision, openings: &[Opening], texts: Texts<'_>) -> Again {
     if openings.is_empty() {
         return Again::Unopened("no opening is here that this key opens");
     }
-    let opens = openings.iter().find_map(|opening| {
-        let facts = Facts::parse(&counterfoil_core::json::canonical(&opening.facts)).ok()?;
-        let opened = opening.seed.commit("facts", &facts.digest().to_string()).commitment();
-        (opened == decision.facts).then_some((facts, &opening.seed))
-    });
-    let Some((facts, seed)) = opens else {
+    let Some((facts, seed)) = facts_of(decision, openings) else {
         return Again::Differs("its opening opens another commitment".to_owned());
     };
     if let Some(member) = differs_from(&facts.document(), seed, decision) {
         return Again::Differs(format!("its facts have another {member} than the decision"));
     }
-    let Some(bundle) = bundles.bundle(&decision.policy) else {
+    let Some(bundle) = texts.bundles.bundle(&decision.policy) else {
         return Again::Unopened("the texts that decided are not here");
     };
-    let judged = evaluate(&bundle, &facts);
-    if (judged.verdict, judged.reason, &judged.rules) == (decision.verdict, decision.reason, &decision.rules)
-    {
+    let Some(grants) = texts.grants.compiled(facts.grants(), &bundle) else {
+        return Again::Unopened("a grant that it saw is not here");
+    };
+    if texts.grants.digest(facts.grants(), decision.agent).is_some_and(|digest| digest != decision.grants) {
+        return Again::Differs("its facts have other grants than the decision".to_owned());
+    }
+    let judged = evaluate(&bundle, &grants, &facts);
+    let said = (decision.verdict, decision.reason, decision.effect, &decision.rules);
+    if (judged.verdict, judged.reason, judged.effect, &judged.rules) == said {
         return Again::Agrees;
     }
     Again::Differs(format!(
-        "evaluated again it is {} ({}), and the decision says {} ({})",
-        judged.verdict, judged.reason, decision.verdict, decision.reason
+        "evaluated again it is {} ({}, {}), and the decision says {} ({}, {})",
+        judged.verdict, judged.reason, judged.effect, decision.verdict, decision.reason, decision.effect
     ))
+}
+
+/// The facts that this decision commits to, and the seed that opens its commitments.
+pub(super) fn facts_of<'o>(decision: &Decision, openings: &'o [Opening]) -> Option<(Facts, &'o OpeningSeed)> {
+    openings.iter().find_map(|opening| {
+        let facts = Facts::parse(&counterfoil_core::json::canonical(&opening.facts)).ok()?;
+        let opened = opening.seed.commit("facts", &facts.digest().to_string()).commitment();
+        (opened == decision.facts).then_some((facts, &opening.seed))
+    })
 }
 
 /// The first member of the facts that is not the decision's own.
@@ -168,6 +186,7 @@ fn differs_from(facts: &Value, seed: &OpeningSeed, decision: &Decision) -> Optio
         ("origin", &context["origin"], json!(decision.origin)),
         ("mode", &context["mode"], json!(decision.mode)),
         ("time", &context["now"], json!(decision.at)),
+        ("answer", &facts["approval"], json!(decision.answers)),
     ];
     let public = said.into_iter().find(|(_, facts, decision)| *facts != decision);
     if let Some((member, ..)) = public {
@@ -198,105 +217,4 @@ fn differs_from(facts: &Value, seed: &OpeningSeed, decision: &Decision) -> Optio
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use counterfoil_core::id::AgentId;
-    use counterfoil_core::statement::{Environment, Mode, Origin, Verdict};
-    use counterfoil_policy::{Asked, BaseVerdict, Bundle, Refusal};
-
-    const RULES: &str = "";
-    const REGISTRY: &str = "v = 1\n";
-
-    fn bundles() -> Bundles {
-        let lines = format!(
-            "{}\n{}\n",
-            json!({ "seq": 1, "kind": "registry", "text": REGISTRY }),
-            json!({ "seq": 2, "kind": "rules", "text": RULES })
-        );
-        struct One(String);
-        impl Source for One {
-            fn open(&self, _: &str) -> std::io::Result<Option<Box<dyn std::io::Read + '_>>> {
-                Ok(Some(Box::new(self.0.as_bytes())))
-            }
-        }
-        Bundles::read(&One(lines)).unwrap()
-    }
-
-    fn opening(agent: AgentId, now: Timestamp) -> Opening {
-        let asked = Asked {
-            agent,
-            principal: Some("u-88"),
-            origin: Origin::Mcp,
-            mode: Mode::Gateway,
-            env: Environment::Live,
-            provider: Some("notes"),
-            tool: Some("a tool that is not listed"),
-            args: None,
-            now,
-            base_verdict: BaseVerdict::StepUp,
-        };
-        let facts = Facts::refused(&asked, Refusal::NoSuchTool).document();
-        Opening { seed: OpeningSeed::from_bytes([7; 16]), facts }
-    }
-
-    /// A decision that follows from that opening.
-    fn decision() -> Decision {
-        let path =
-            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/vectors/receipts/denied.json");
-        let receipt: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-        let payload = receipt["receipt"]["statement"]["payload"].clone();
-        let mut decision: Decision = serde_json::from_value(payload).unwrap();
-        let opening = opening(decision.agent, decision.at);
-        let facts = Facts::parse(&counterfoil_core::json::canonical(&opening.facts)).unwrap();
-        decision.facts = opening.seed.commit("facts", &facts.digest().to_string()).commitment();
-        decision.principal = Some(opening.seed.commit("principal", "u-88").commitment());
-        (decision.env, decision.origin, decision.mode) = (Environment::Live, Origin::Mcp, Mode::Gateway);
-        (decision.verdict, decision.reason) = (Verdict::Deny, Reason::NoSuchTool);
-        (decision.tool, decision.class, decision.args, decision.pin) = (None, None, None, None);
-        decision.rules = Vec::new();
-        decision.policy = Bundle::compile(REGISTRY, RULES).unwrap().digest();
-        decision
-    }
-
-    fn difference(change: impl FnOnce(&mut Decision)) -> String {
-        let mut changed = decision();
-        let opening = opening(changed.agent, changed.at);
-        change(&mut changed);
-        match again(&changed, &[opening], &bundles()) {
-            Again::Differs(why) => why,
-            Again::Agrees => "agrees".to_owned(),
-            Again::Unopened(why) => why.to_owned(),
-        }
-    }
-
-    /// P8
-    #[test]
-    fn a_decision_that_its_facts_and_bundle_do_not_give_is_named() {
-        let other = AgentId::from_uuid(uuid::Uuid::from_bytes([9; 16]));
-
-        assert_eq!(difference(|_| ()), "agrees");
-        assert!(difference(|d| d.verdict = Verdict::Allow).starts_with("evaluated again it is DENY"));
-        assert!(difference(|d| d.reason = Reason::NoRule).contains("(no_such_tool)"));
-        assert!(difference(|d| d.rules = vec!["notes-read".parse().unwrap()]).contains("evaluated again"));
-        assert_eq!(difference(|d| d.agent = other), "its facts have another agent than the decision");
-        assert_eq!(
-            difference(|d| d.origin = Origin::Stdio),
-            "its facts have another origin than the decision"
-        );
-        assert_eq!(difference(|d| d.principal = None), "its facts have another principal than the decision");
-        assert_eq!(
-            difference(|d| d.at = d.at.plus_millis(1)),
-            "its facts have another time than the decision"
-        );
-        assert_eq!(difference(|d| d.args = Some(d.facts)), "its facts have another args than the decision");
-        assert_eq!(
-            difference(|d| d.facts = OpeningSeed::from_bytes([8; 16]).commit("facts", "x").commitment()),
-            "its opening opens another commitment"
-        );
-        assert_eq!(
-            difference(|d| d.policy = counterfoil_core::digest::Digest::of(b"another")),
-            "the texts that decided are not here"
-        );
-        assert!(matches!(again(&decision(), &[], &bundles()), Again::Unopened(_)));
-    }
-}
+mod tests;

@@ -42,6 +42,11 @@ impl Outcome {
         self.exit
     }
 
+    /// Whether what is in the package holds, so that it is worth looking at.
+    pub fn stands(&self) -> bool {
+        matches!(self.exit, 0 | 10 | 20 | 21)
+    }
+
     /// One line: the answer and why.
     pub fn headline(&self) -> String {
         let text = |name: &str| self.report[name].as_str().unwrap_or_default();

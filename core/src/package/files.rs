@@ -26,6 +26,8 @@ pub mod name {
     pub const TOMBSTONES: &str = "tombstones";
     /// With rules: every text that was published.
     pub const BUNDLES: &str = "bundles.jsonl";
+    /// With rules: every text of a grant.
+    pub const GRANTS: &str = "grants.jsonl";
     /// With rules: openings, sealed to the project's disclosure key.
     pub const OPENINGS: &str = "openings.jsonl";
 }

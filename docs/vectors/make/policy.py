@@ -131,7 +131,7 @@ def facts(path="/notes/a.txt", **changes):
 
 def judgement(about, given, verdict, reason, *named, rules=RULES):
     return {"kind": "judgement", "about": about, "registry": REGISTRY, "rules": rules, "facts": given, "facts_digest": document(given),
-            "verdict": verdict, "reason": reason, "named": list(named)}
+            "verdict": verdict, "reason": reason, "named": list(named), "effect": "enforced"}
 
 
 def judgements():
@@ -191,7 +191,7 @@ def unloadable():
         "tool_that_no_call_has": rule("a forbid that protects nothing", FORBID.replace('in Gw::Path::"/notes/shared/secret"', '== Gw::Tool::"notes/gone"'), "rules: secrets"),
         "misspelt_word": rule("outside its vocabulary", FORBID.replace(";", ' when { context.env == Gw::Env::"life" };'), "rules: secrets"),
         "misspelt_annotation": rule("not on the list", HOLD.replace("verdict", "verdct"), "rules: ask-first"),
-        "verdict_allow": rule("only STEP_UP", HOLD.replace("STEP_UP", "ALLOW"), "rules: ask-first"),
+        "verdict_allow": rule("none of the three", HOLD.replace("STEP_UP", "ALLOW"), "rules: ask-first"),
         "verdict_on_a_permit": rule("only on a forbid", PERMIT.replace("permit", '@verdict("STEP_UP") permit')),
         "rule_without_id": rule("nobody could name it", FORBID.replace('@id("secrets")', ""), "rules: rule 1"),
         "rule_id_twice": rule("nobody could name it", FORBID + FORBID, "rules: secrets"),

@@ -4,7 +4,7 @@ Standalone: it shares no code with the Rust crates, so it is a second opinion ab
 deterministic: run it twice and nothing changes.
 """
 import json, pathlib
-import executions, export, ledger, others, packages, policy, receipts, reconciliation
+import executions, export, governance, ledger, others, packages, receipts, reconciliation
 from example import JWKS, KEYS, std64
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
@@ -55,7 +55,7 @@ def main():
     folder("capability", others.capability())
     folder("receipts", {name: {"about": about, "receipt": receipt} for name, (about, receipt) in (receipts.good() | ledger.good()).items()})
     folder("malformed-receipts", malformed())
-    folder("policy", policy.cases())
+    folder("policy", governance.all_cases())
     folder("reconciliation", reconciliation.cases())
     folder("executions", executions.cases())
     folder("packages", packages.cases())

@@ -7,13 +7,15 @@ use counterfoil_core::issuer::Issuer;
 use counterfoil_core::key::{Jwk, JwkSet, Purpose};
 use counterfoil_core::note::vkey;
 use counterfoil_core::receipt::Trust;
-use counterfoil_policy::{Bundle, Tool};
+use counterfoil_policy::{Bundle, Grants, Tool};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub struct Control {
     pub snapshot: Snapshot,
     pub bundle: Arc<Bundle>,
+    /// The snapshot's grants, compiled against the bundle.
+    pub grants: Arc<Grants>,
     /// What receipts of our decisions are checked with.
     pub trust: Trust,
     pub disclosure: DisclosureKey,
@@ -71,13 +73,14 @@ impl Control {
             return Err(ControlError::OtherIssuer);
         }
         let bundle = compile_bundle(&snapshot, before)?;
+        let grants = compile_grants(&snapshot, &bundle, before);
         let (log_keys, trusted) = pinned_log_keys(&snapshot, pinned_log, before)?;
         let keys = trusted.into_iter().chain(own.iter().cloned()).collect();
         let trust =
             Trust::from_set(JwkSet { iss: snapshot.iss.clone(), keys }).map_err(|_| ControlError::BadKey)?;
         let disclosure =
             DisclosureKey::parse(&snapshot.disclosure_key).ok_or(ControlError::BadDisclosureKey)?;
-        Ok(Self { snapshot, bundle, trust, disclosure, log_keys })
+        Ok(Self { snapshot, bundle, grants, trust, disclosure, log_keys })
     }
 
     /// A tool's entry in the registry.
@@ -109,6 +112,20 @@ fn compile_bundle(snapshot: &Snapshot, before: Option<&Control>) -> Result<Arc<B
         None if snapshot.documents.is_some() => Err(ControlError::PolicyMismatch),
         Some(_) | None => Ok(bundle),
     }
+}
+
+/// A grant that the registry no longer types allows nothing; the others are not kept waiting by it.
+fn compile_grants(snapshot: &Snapshot, bundle: &Arc<Bundle>, before: Option<&Control>) -> Arc<Grants> {
+    let unchanged = before
+        .filter(|before| Arc::ptr_eq(&before.bundle, bundle) && before.snapshot.grants == snapshot.grants);
+    if let Some(before) = unchanged {
+        return before.grants.clone();
+    }
+    let grants = Grants::compile(&snapshot.grants.grants, bundle);
+    for void in grants.void() {
+        tracing::warn!(project = %snapshot.project, grant = %void.grant, "a grant allows nothing any more");
+    }
+    Arc::new(grants)
 }
 
 fn compiled(registry: &str, rules: &str) -> Result<Arc<Bundle>, ControlError> {

@@ -92,3 +92,37 @@ fn a_case_with_an_unknown_member_is_refused() {
 
     assert!(run(&bundle, text, at).is_err());
 }
+
+const READ: &str = "provider = \"notes\"\ntool = \"note_read\"\n";
+
+/// G3, G8
+#[test]
+fn cases_say_what_people_did() {
+    let grant = |until: &str, more: &str| {
+        format!(
+            "grants = [{{ action = \"notes.read\", noun = {{ type = \"path\", value = \"/etc/a\" }}, until = \"{until}\"{more} }}]"
+        )
+    };
+    let later = "2026-12-02T00:00:00.000Z";
+    for (said, verdict, reason) in [
+        (grant(later, ""), "ALLOW", "grant"),
+        (grant(later, "") + "\nrules = [\"grt_00000000000070008000000000000000\"]", "ALLOW", "grant"),
+        (grant(later, ", fields = { gone = 1 }"), "STEP_UP", "no_rule"),
+        (grant("2026-12-01T00:00:00.000Z", ""), "STEP_UP", "no_rule"),
+        ("approved = true".to_owned(), "ALLOW", "approved"),
+        ("approved = true\nbase_verdict = \"DENY\"".to_owned(), "DENY", "no_rule"),
+        ("stopped = true\napproved = true".to_owned(), "DENY", "killed"),
+        (format!("breakglass_until = \"{later}\""), "ALLOW", "break_glass"),
+        (format!("shadow_until = \"{later}\"\neffect = \"advisory\""), "STEP_UP", "no_rule"),
+        ("effect = \"enforced\"".to_owned(), "STEP_UP", "no_rule"),
+    ] {
+        let report = report(&format!(
+            "[[case]]\nname = \"x\"\n{READ}args = {{ path = \"/etc/a\" }}\nverdict = \"{verdict}\"\nreason = \"{reason}\"\n{said}\n"
+        ));
+        assert!(report.passed(), "{said}: {report}");
+    }
+    let wrong = report(&format!(
+        "[[case]]\nname = \"x\"\n{READ}args = {{ path = \"/etc/a\" }}\nverdict = \"STEP_UP\"\neffect = \"advisory\"\n"
+    ));
+    assert!(wrong.to_string().contains("expected it advisory, got enforced"), "{wrong}");
+}

@@ -1,12 +1,17 @@
 use super::*;
 use crate::classify::{Call, classify};
-use crate::facts::{Asked, Refusal};
+use crate::facts::{Asked, Refusal, Standing};
 use crate::listed::Listed;
 use counterfoil_core::digest::Digest;
 use counterfoil_core::id::AgentId;
 use counterfoil_core::statement::{Environment, Mode, Origin};
 use counterfoil_core::time::Timestamp;
 use serde_json::{Value, json};
+
+/// Judged without any grant.
+fn judged_by(bundle: &Bundle, facts: &Facts) -> Judgement {
+    evaluate(bundle, &Grants::default(), facts)
+}
 
 const AGENT: &str = "agt_019355a0c0007000800000000000d001";
 const DEADLINE: &str = r#"context.now < datetime("2027-01-01T00:00:00Z")"#;
@@ -52,6 +57,7 @@ fn asked(tool: &'static str) -> Asked<'static> {
         args: None,
         now: Timestamp::parse("2026-11-30T11:20:00.123Z").expect("time"),
         base_verdict: BaseVerdict::StepUp,
+        standing: Standing::default(),
     }
 }
 
@@ -68,7 +74,7 @@ fn facts(bundle: &Bundle, asked: &Asked<'_>, arguments: Value) -> Facts {
 /// The judgement on note_read of `path`, as `VERDICT reason rules`.
 fn read(rules: &str, path: &str) -> String {
     let bundle = bundle(rules);
-    said(&evaluate(&bundle, &facts(&bundle, &asked("note_read"), json!({ "path": path }))))
+    said(&judged_by(&bundle, &facts(&bundle, &asked("note_read"), json!({ "path": path }))))
 }
 
 fn said(judgement: &Judgement) -> String {
@@ -109,8 +115,8 @@ fn what_nothing_allows_gets_the_base_verdict() {
     let hold = facts(&bundle, &asked("note_read"), arguments.clone());
     let deny = Asked { base_verdict: BaseVerdict::Deny, ..asked("note_read") };
 
-    assert_eq!(said(&evaluate(&bundle, &hold)), "STEP_UP no_rule ");
-    assert_eq!(said(&evaluate(&bundle, &facts(&bundle, &deny, arguments))), "DENY no_rule ");
+    assert_eq!(said(&judged_by(&bundle, &hold)), "STEP_UP no_rule ");
+    assert_eq!(said(&judged_by(&bundle, &facts(&bundle, &deny, arguments))), "DENY no_rule ");
 }
 
 /// G3
@@ -136,7 +142,7 @@ fn a_hold_beats_an_allow() {
 fn an_expired_permit_allows_nothing() {
     let bundle = bundle(&read_permit("/notes"));
     let at = |now| Asked { now: Timestamp::parse(now).expect("time"), ..asked("note_read") };
-    let judged = |now| said(&evaluate(&bundle, &facts(&bundle, &at(now), json!({ "path": "/notes/a" }))));
+    let judged = |now| said(&judged_by(&bundle, &facts(&bundle, &at(now), json!({ "path": "/notes/a" }))));
 
     assert_eq!(judged("2026-12-31T23:59:59.999Z"), "ALLOW rule read");
     assert_eq!(judged("2027-01-01T00:00:00.000Z"), "STEP_UP no_rule ");
@@ -152,7 +158,7 @@ fn every_noun_must_be_allowed() {
     let bundle = bundle(&rules);
     let moved = |from: &str, to: &str| {
         let arguments = json!({ "from": from, "to": to });
-        said(&evaluate(&bundle, &facts(&bundle, &asked("note_move"), arguments)))
+        said(&judged_by(&bundle, &facts(&bundle, &asked("note_move"), arguments)))
     };
 
     assert_eq!(moved("/a/x", "/b/x"), "ALLOW rule a,b");
@@ -193,7 +199,7 @@ fn a_field_outside_its_bound_is_not_allowed() {
     let rules = r#"@id("few") permit (principal, action == Gw::Action::"notes.read", resource in Gw::Path::"/notes")
         when { context.now < datetime("2027-01-01T00:00:00Z") && context.args has n && context.args.n <= 10 };"#;
     let bundle = bundle(rules);
-    let judged = |arguments| said(&evaluate(&bundle, &facts(&bundle, &asked("note_read"), arguments)));
+    let judged = |arguments| said(&judged_by(&bundle, &facts(&bundle, &asked("note_read"), arguments)));
 
     assert_eq!(judged(json!({ "path": "/notes/a", "n": 10 })), "ALLOW rule few");
     assert_eq!(judged(json!({ "path": "/notes/a", "n": 10.0 })), "ALLOW rule few");
@@ -209,7 +215,7 @@ fn a_field_of_the_wrong_type_is_a_policy_error() {
 
     for n in [json!("10"), json!(1.5), json!([1]), json!({ "__extn": { "fn": "ip", "arg": "::1" } })] {
         let arguments = json!({ "path": "/notes/a", "n": n });
-        let judgement = evaluate(&bundle, &facts(&bundle, &asked("note_read"), arguments));
+        let judgement = judged_by(&bundle, &facts(&bundle, &asked("note_read"), arguments));
         assert_eq!(said(&judgement), "DENY policy_error ", "{n}");
     }
 }
@@ -222,7 +228,7 @@ fn a_rule_that_fails_is_a_deny() {
     let bundle = bundle(&(read_permit("/notes") + overflow));
     let judged = |n: i64| {
         let arguments = json!({ "path": "/notes/a", "n": n });
-        said(&evaluate(&bundle, &facts(&bundle, &asked("note_read"), arguments)))
+        said(&judged_by(&bundle, &facts(&bundle, &asked("note_read"), arguments)))
     };
 
     assert_eq!(judged(1), "ALLOW rule read");
@@ -235,15 +241,15 @@ fn calls_that_were_not_classified_are_held_or_denied_without_a_rule() {
     let unknown = facts(&bundle, &asked("note_copy"), json!({}));
     let missing = facts(&bundle, &asked("note_read"), json!({}));
 
-    assert_eq!(said(&evaluate(&bundle, &unknown)), "STEP_UP unknown_tool ");
-    assert_eq!(said(&evaluate(&bundle, &missing)), "STEP_UP noun_missing ");
+    assert_eq!(said(&judged_by(&bundle, &unknown)), "STEP_UP unknown_tool ");
+    assert_eq!(said(&judged_by(&bundle, &missing)), "STEP_UP noun_missing ");
     for (refusal, expected) in [
         (Refusal::NoSuchTool, "DENY no_such_tool "),
         (Refusal::NotBindable, "DENY not_bindable "),
         (Refusal::Malformed, "DENY malformed "),
     ] {
         let facts = Facts::refused(&asked("x"), refusal);
-        assert_eq!(said(&evaluate(&bundle, &facts)), expected);
+        assert_eq!(said(&judged_by(&bundle, &facts)), expected);
     }
 }
 
@@ -253,7 +259,7 @@ fn an_unknown_tool_is_held_whatever_the_base_verdict() {
     let bundle = bundle("");
     let deny = Asked { base_verdict: BaseVerdict::Deny, ..asked("note_copy") };
 
-    let judgement = evaluate(&bundle, &facts(&bundle, &deny, json!({})));
+    let judgement = judged_by(&bundle, &facts(&bundle, &deny, json!({})));
 
     assert_eq!(said(&judgement), "STEP_UP unknown_tool ");
 }
@@ -269,7 +275,7 @@ fn a_changed_definition_is_held() {
     };
     let facts = Facts::of(&asked("note_read"), &classify(bundle.registry(), &call));
 
-    assert_eq!(said(&evaluate(&bundle, &facts)), "STEP_UP definition_changed ");
+    assert_eq!(said(&judged_by(&bundle, &facts)), "STEP_UP definition_changed ");
 }
 
 /// P8: the same judgement from the document alone.
@@ -294,7 +300,7 @@ fn a_replay_from_the_facts_document_agrees() {
         let again = Facts::parse(&document).expect("a facts document");
 
         assert_eq!(again.digest(), facts.digest());
-        assert_eq!(evaluate(&bundle_now, &again), evaluate(&bundle_then, &facts), "{arguments}");
+        assert_eq!(judged_by(&bundle_now, &again), judged_by(&bundle_then, &facts), "{arguments}");
     }
 }
 
@@ -303,7 +309,7 @@ fn a_replay_from_the_facts_document_agrees() {
 fn facts_that_contradict_the_registry_are_denied() {
     let bundle = bundle(&read_permit("/notes"));
     let honest = facts(&bundle, &asked("note_read"), json!({ "path": "/notes/a" }));
-    assert_eq!(said(&evaluate(&bundle, &honest)), "ALLOW rule read");
+    assert_eq!(said(&judged_by(&bundle, &honest)), "ALLOW rule read");
 
     let other_pin = json!(Digest::of(b"other").to_string());
     for (pointer, value) in [
@@ -327,7 +333,7 @@ fn facts_that_contradict_the_registry_are_denied() {
         let mut document = honest.document();
         *document.pointer_mut(pointer).expect("a member") = value.clone();
         let forged = Facts::parse(document.to_string().as_bytes()).expect("still facts");
-        assert_eq!(said(&evaluate(&bundle, &forged)), "DENY policy_error ", "{pointer} = {value}");
+        assert_eq!(said(&judged_by(&bundle, &forged)), "DENY policy_error ", "{pointer} = {value}");
     }
 }
 
@@ -341,7 +347,7 @@ fn a_document_that_is_not_exactly_facts_is_refused() {
     let mut more = good.clone();
     more["extra"] = json!(1);
     let mut version = good.clone();
-    version["v"] = json!(2);
+    version["v"] = json!(3);
     let mut session = good.clone();
     session["session"] = json!("ses_1");
     for bad in [missing, more, version, session] {
@@ -357,5 +363,34 @@ fn the_question_has_the_words_of_the_facts() {
     let said = serde_json::to_value(&facts.context).expect("facts");
     for ((member, _), word) in crate::schema::ENUMERATED.iter().zip(request::words(&facts.context)) {
         assert_eq!(said[*member], word, "{member}");
+    }
+}
+
+/// P8: what was decided before there were grants and windows is replayed, and nothing is read into it.
+#[test]
+fn facts_of_both_versions_are_read() {
+    let bundle = bundle(&read_permit("/notes"));
+    let newer = facts(&bundle, &asked("note_read"), json!({ "path": "/notes/a" }));
+    let since = ["grants", "approval", "breakglass_until", "shadow_until", "stopped"];
+    let mut older = newer.document();
+    older["v"] = json!(1);
+    for member in since {
+        older.as_object_mut().expect("object").remove(member).expect("version 2 has it");
+    }
+    let bytes = counterfoil_core::json::canonical(&older);
+
+    let read = Facts::parse(&bytes).expect("facts of version 1");
+
+    assert_eq!(read.bytes(), bytes);
+    assert_eq!(read.document(), older);
+    assert_eq!(read.digest(), Digest::of(&bytes));
+    assert_eq!(said(&judged_by(&bundle, &read)), "ALLOW rule read");
+    for member in since {
+        let mut mixed = older.clone();
+        mixed[member] = newer.document()[member].clone();
+        assert!(Facts::parse(mixed.to_string().as_bytes()).is_err(), "version 1 with {member}");
+        let mut missing = newer.document();
+        missing.as_object_mut().expect("object").remove(member);
+        assert!(Facts::parse(missing.to_string().as_bytes()).is_err(), "version 2 without {member}");
     }
 }

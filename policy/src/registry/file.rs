@@ -9,6 +9,7 @@ use counterfoil_core::statement::{
 };
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -51,6 +52,8 @@ pub(super) struct ToolText {
     pub destination: Option<Destination>,
     pub magnitude: Option<Magnitude>,
     pub reversibility: Option<Reversibility>,
+    #[serde(default)]
+    pub risk: Risk,
     /// Agents that may know of it; everybody when absent.
     pub shown_to: Option<BTreeSet<AgentId>>,
     #[serde(default)]
@@ -85,6 +88,28 @@ pub enum Store {
     Sealed,
     /// Nothing: nobody can open them, not even the vendor.
     Shape,
+}
+
+/// How much harm a call can do, as the operator sees it. It decides nothing by itself: at high risk a vendor's word lifts no
+/// STEP_UP (G6), and whoever answers a held call is shown it.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Ord, PartialEq, PartialOrd)]
+#[serde(rename_all = "lowercase")]
+pub enum Risk {
+    Low,
+    Medium,
+    /// Also where nothing is said.
+    #[default]
+    High,
+}
+
+impl fmt::Display for Risk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        })
+    }
 }
 
 /// The type that a rule sees.

@@ -99,6 +99,7 @@ fn tool(place: &str, name: ToolName, text: ToolText, store: Store, defects: &mut
             magnitude: text.magnitude,
             reversibility: text.reversibility,
         },
+        risk: text.risk,
         redact: text.redact,
     }
 }

@@ -1,6 +1,7 @@
 //! The lint over one parsed rule. It looks at Cedar's syntax tree, never at text, so spacing, comments and brackets
 //! cannot hide anything.
 
+use super::annotations::{self, Said};
 use super::expression::{self, Conjuncts};
 use super::{Effect, RuleFault};
 use crate::lint::LintError;
@@ -15,12 +16,17 @@ use cedar_policy::{Policy, pst};
 use counterfoil_core::id::{AgentId, RuleId};
 use counterfoil_core::time::Timestamp;
 
+/// How ids of grants begin: decisions name rules and grants side by side.
+const GRANT: &str = "grt_";
+
 /// A rule without a defect.
 #[derive(Debug)]
 pub(super) struct Checked {
     pub id: RuleId,
     pub effect: Effect,
     pub deadline: Option<Timestamp>,
+    pub told: Option<String>,
+    pub vendor_lifts: bool,
 }
 
 pub(super) fn rule(policy: &Policy, registry: &Registry) -> Result<Checked, Vec<LintError>> {
@@ -51,7 +57,11 @@ fn check(id: &RuleId, policy: &Policy, registry: &Registry) -> Result<Checked, V
         Err(error) => return Err(vec![RuleFault::Syntax(error.to_string())]),
     };
     let body = tree.body();
-    let mut faults = annotations(body);
+    let said = annotations::read(body);
+    let mut faults = said.as_ref().err().cloned().unwrap_or_default();
+    if id.as_str().starts_with(GRANT) {
+        faults.push(RuleFault::GrantId);
+    }
     faults.extend(never_occurring(policy, registry));
     for clause in body.clauses() {
         let (Clause::When(expr) | Clause::Unless(expr)) = clause;
@@ -71,28 +81,12 @@ fn check(id: &RuleId, policy: &Policy, registry: &Registry) -> Result<Checked, V
             }
         }
     };
-    if !faults.is_empty() {
-        return Err(faults);
-    }
-    let effect = match body.effect {
-        Written::Permit => Effect::Allow,
-        Written::Forbid if body.annotations.contains_key("verdict") => Effect::Hold,
-        Written::Forbid => Effect::Deny,
-    };
-    Ok(Checked { id: id.clone(), effect, deadline })
-}
-
-fn annotations(body: &Template) -> Vec<RuleFault> {
-    let mut faults = Vec::new();
-    for (name, value) in &body.annotations {
-        match (name.as_str(), body.effect) {
-            ("id" | "note", _) => {}
-            ("verdict", Written::Forbid) if value == "STEP_UP" => {}
-            ("verdict", _) => faults.push(RuleFault::Verdict),
-            _ => faults.push(RuleFault::Annotation(name.clone())),
+    match said {
+        Ok(Said { effect, told, vendor_lifts }) if faults.is_empty() => {
+            Ok(Checked { id: id.clone(), effect, deadline, told, vendor_lifts })
         }
+        Ok(_) | Err(_) => Err(faults),
     }
-    faults
 }
 
 /// The scope of a permit: what is listed here is admitted, every other constraint is not.

@@ -401,3 +401,50 @@ fn every_defect_is_reported_with_its_rule() {
     let places: Vec<&str> = errors.iter().map(LintError::place).collect();
     assert_eq!(places, ["rules: one", "rules: one", "rules: one", "rules: three", "rules: three"]);
 }
+
+fn forbid(annotations: &str) -> String {
+    format!("@id(\"r\") {annotations} forbid (principal, action == Gw::Action::\"notes.read\", resource);")
+}
+
+#[test]
+fn a_forbid_may_ask_narrow_or_put_off_instead_of_denying() {
+    for (annotations, effect, told, vendor_lifts) in [
+        ("", Effect::Deny, None, false),
+        ("@author(\"ops\") @reason(\"audit\") @note(\"\")", Effect::Deny, None, false),
+        ("@verdict(\"STEP_UP\")", Effect::Hold, None, false),
+        ("@verdict(\"STEP_UP\") @lift(\"vendor\")", Effect::Hold, None, true),
+        ("@verdict(\"MODIFY\") @narrow(\"at most 10\")", Effect::Narrow, Some("at most 10"), false),
+        ("@verdict(\"DEFER\") @needs(\"a ticket\")", Effect::Defer, Some("a ticket"), false),
+    ] {
+        let linted = load(&forbid(annotations)).unwrap_or_else(|errors| panic!("{annotations}: {errors:?}"));
+        let rule = &linted.rules[0];
+        assert_eq!((rule.effect(), rule.told(), rule.vendor_lifts()), (effect, told, vendor_lifts));
+    }
+}
+
+#[test]
+fn an_annotation_that_says_nothing_is_refused() {
+    let narrow = RuleFault::Belongs("narrow", "@verdict(\"MODIFY\")");
+    let needs = RuleFault::Belongs("needs", "@verdict(\"DEFER\")");
+    let long = "x".repeat(257);
+    for (annotations, fault) in [
+        ("@verdict(\"MODIFY\")".to_owned(), narrow.clone()),
+        ("@verdict(\"DEFER\") @narrow(\"x\")".to_owned(), narrow.clone()),
+        ("@narrow(\"x\")".to_owned(), narrow),
+        ("@verdict(\"DEFER\")".to_owned(), needs.clone()),
+        ("@verdict(\"STEP_UP\") @needs(\"x\")".to_owned(), needs),
+        ("@verdict(\"MODIFY\") @narrow(\"\")".to_owned(), RuleFault::Told("narrow")),
+        (format!("@verdict(\"MODIFY\") @narrow(\"{long}\")"), RuleFault::Told("narrow")),
+        ("@verdict(\"DEFER\") @needs(\"a\\nb\")".to_owned(), RuleFault::Told("needs")),
+        ("@verdict(\"ALLOW\")".to_owned(), RuleFault::Verdict),
+        ("@verdict".to_owned(), RuleFault::Verdict),
+        ("@lift(\"vendor\")".to_owned(), RuleFault::Lift),
+        ("@verdict(\"MODIFY\") @narrow(\"x\") @lift(\"vendor\")".to_owned(), RuleFault::Lift),
+        ("@verdict(\"STEP_UP\") @lift(\"agent\")".to_owned(), RuleFault::Lift),
+    ] {
+        let found = faults(&forbid(&annotations));
+        assert!(found.contains(&fault), "{annotations}: {found:?}");
+    }
+    let like_a_grant = forbid("").replace("\"r\"", "\"grt_1\"");
+    assert_eq!(faults(&like_a_grant), [RuleFault::GrantId]);
+}

@@ -111,6 +111,8 @@ impl SaidRule {
             effect: match sentence.effect {
                 Effect::Allow => "allow",
                 Effect::Hold => "hold",
+                Effect::Narrow => "narrow",
+                Effect::Defer => "defer",
                 Effect::Deny => "deny",
             },
             text: sentence.text.clone(),
