@@ -1,5 +1,6 @@
 //! `counterfoil policy`: what decides, from its files.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -15,6 +16,7 @@ use crate::deployment::opened::Opened;
 use crate::deployment::providers::{Plan, ProviderPlan, ProviderPlans};
 use crate::deployment::publishing::{complain, pin_unpinned, read};
 use crate::draft::{is_marked, without_marks};
+use crate::package;
 
 #[derive(clap::Subcommand)]
 pub enum Command {
@@ -25,6 +27,23 @@ pub enum Command {
 
         #[command(flatten)]
         bundle: BundleFiles,
+    },
+    /// Evaluate past decisions under other rules, and print what would have come out otherwise
+    Simulate {
+        /// The rules' file
+        rules: PathBuf,
+
+        /// An evidence package made --with-rules
+        #[arg(long)]
+        package: PathBuf,
+
+        /// The private half of the project's disclosure key, mode 0600
+        #[arg(long)]
+        disclosure_key: PathBuf,
+
+        /// The keys that you pinned: a JWKS with iss, decision and log keys
+        #[arg(long)]
+        trust: PathBuf,
     },
     /// Check that registry and rules can be published
     Lint {
@@ -79,6 +98,9 @@ pub struct BundleFiles {
 pub async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Test { cases, bundle } => test(&cases, &bundle),
+        Command::Simulate { rules, package, disclosure_key, trust } => {
+            simulate(&rules, &package, &disclosure_key, &trust)
+        }
         Command::Lint { bundle } => lint(&bundle),
         Command::Publish { dir, registry, rules, reason } => {
             publish(&Folder::open(&dir)?, registry.as_deref(), rules.as_deref(), &reason).await
@@ -93,6 +115,15 @@ fn test(cases_file: &Path, files: &BundleFiles) -> anyhow::Result<ExitCode> {
     let report = report.map_err(|error| complain(cases_file, &[error]))?;
     println!("{report}");
     Ok(if report.passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What does not verify is not worth evaluating: the package is checked first, as `verify` does.
+fn simulate(rules: &Path, package: &Path, key: &Path, trust: &Path) -> anyhow::Result<ExitCode> {
+    let text = read(rules)?;
+    let keys = package::pinned(trust, &[])?;
+    let simulated = package::simulate(package, &keys, key, &text)?;
+    let _ = std::io::stdout().write_all(simulated.lines().as_bytes());
+    Ok(ExitCode::SUCCESS)
 }
 
 fn lint(files: &BundleFiles) -> anyhow::Result<ExitCode> {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::Context;
 use counterfoil_core::id::ProviderId;
+use counterfoil_gateway::Config as GatewayConfig;
 use counterfoil_policy::{Provider, Registry, pin_of};
 use serde_json::Value;
 
@@ -12,9 +14,10 @@ use super::server::Server;
 use super::wrap::drafted;
 use crate::deployment::Folder;
 use crate::deployment::listing::{HeadersFrom, list_tools};
+use crate::deployment::project::ProjectRecord;
 use crate::deployment::providers::Plan;
-use crate::deployment::publishing::{complain, read};
-use crate::draft::PLAN;
+use crate::deployment::publishing::{complain, in_force, read};
+use crate::draft::{PLAN, is_marked};
 
 #[derive(clap::Subcommand)]
 pub enum Command {
@@ -35,11 +38,20 @@ pub enum Command {
         #[command(flatten)]
         server: Server,
     },
-    /// Compare a registry with what its providers list now; exit 1 where they differ
+    /// Compare a registry with what its providers list now, or with the published one; exit 1 where they differ
     Diff {
         /// Providers and their registry
         #[arg(long, default_value = PLAN)]
         config: PathBuf,
+
+        /// Say instead what publishing the file would change: of which tools the class, nouns, pin, dimensions, risk. Asks
+        /// the running evidence service
+        #[arg(long)]
+        published: bool,
+
+        /// With --published: the registry's file, where no plan names it
+        #[arg(long, requires = "published")]
+        registry: Option<PathBuf>,
 
         /// The deployment's folder, where headers are sealed
         #[arg(long, default_value = ".counterfoil")]
@@ -57,7 +69,14 @@ pub async fn run(command: Command) -> anyhow::Result<ExitCode> {
             print!("{}", if rules { draft.rules_section() } else { draft.registry_section() });
             Ok(ExitCode::SUCCESS)
         }
-        Command::Diff { config, dir } => diff(&config, &dir).await,
+        Command::Diff { config, published: true, registry, dir } => {
+            let file = match registry {
+                Some(file) => file,
+                None => Plan::from_file(&config)?.registry,
+            };
+            from_published(&file, &dir).await
+        }
+        Command::Diff { config, dir, .. } => diff(&config, &dir).await,
     }
 }
 
@@ -77,6 +96,33 @@ async fn diff(config: &Path, dir: &Path) -> anyhow::Result<ExitCode> {
         println!("the registry knows every tool as it is listed now");
     }
     Ok(if lines.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What publishing the file would change. A draft says that it is one: nobody has read it yet.
+async fn from_published(file: &Path, dir: &Path) -> anyhow::Result<ExitCode> {
+    let folder = Folder::open(dir)?;
+    let text = read(file)?;
+    let drafted = Registry::parse(&text).map_err(|e| complain(file, &e))?;
+    let gateway = GatewayConfig::from_file(&folder.gateway_config())?;
+    let record = ProjectRecord::of(&folder)?;
+    let snapshot = in_force(&folder, &gateway.evidence_url, record.id)
+        .await
+        .context("the evidence service did not say what is published")?;
+    let published = match &snapshot.documents {
+        Some(documents) => Registry::parse(&documents.registry).map_err(|e| complain(file, &e))?,
+        None => Registry::parse("v = 1\n").map_err(|e| complain(file, &e))?,
+    };
+    let found = published.differences(&drafted);
+    if is_marked(&text) {
+        println!("draft      {}: a person has yet to read and publish it", file.display());
+    }
+    for difference in &found {
+        println!("{difference}");
+    }
+    if found.is_empty() {
+        println!("the published registry says the same");
+    }
+    Ok(if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// One line for each tool that a gateway would hold, or that is there no more.

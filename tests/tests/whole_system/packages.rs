@@ -245,6 +245,19 @@ fn every_decision_of_a_running_gateway_evaluates_again_to_what_it_says() {
     // The package tells what the registry promises: nothing is left unchecked for want of it.
     assert!(!said["not_checked"].to_string().contains("registry"), "{said}");
 
+    // Other rules, on the facts of then.
+    let none = scene.folder.path().join("none.cedar");
+    std::fs::write(&none, "").expect("written");
+    let mut simulate = Command::new(program("counterfoil").expect("built"));
+    simulate.args(["policy", "simulate"]).arg(&none).arg("--package").arg(&package);
+    simulate.args(&key[1..]).arg("--trust").arg(&scene.trust);
+    let output = simulate.output().expect("it runs");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let changed = printed.lines().filter(|line| line.contains("/echo: ALLOW rule")).count();
+    assert!(changed >= 2 && printed.contains("would be STEP_UP no_rule"), "{printed}");
+    assert!(printed.lines().last().is_some_and(|line| line.contains("would change")), "{printed}");
+
     let plain = scene.package("plain.zip", &[]);
     let (code, said) = scene.verify(&plain, &key);
     assert_eq!(code, 20, "{said}");
