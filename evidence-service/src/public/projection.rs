@@ -6,6 +6,7 @@
 //! already; not even those are shown. What somebody else wrote is shown only as far as it is a word of ours: of a
 //! statement whose signature does not hold, nothing but its outcome. One exception: of a tool that is not listed as it
 //! was pinned, the lines of its definition that differ, as `definitions` read them (no address, nothing hidden).
+//! Long because it is one file on purpose: whoever asks what a page may show reads this one.
 
 use counterfoil_core::digest::Digest;
 use counterfoil_core::entry::{Entry, Kind};

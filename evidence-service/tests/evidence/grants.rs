@@ -7,7 +7,7 @@ use counterfoil_core::statement::{Reason, Say, Verdict};
 use counterfoil_evidence::setup::{AnswerError, GrantChange, GrantError, SetupError, WhichGrants};
 
 use crate::answers::{reason, recorded};
-use crate::deployment::{BY, Deployment, Service, now};
+use crate::deployment::{BY, Deployment, Service, connect, now};
 use crate::gateway::{Judged, decision};
 use crate::holding::{Holding, NOUN, hold, row, send};
 
@@ -139,4 +139,84 @@ async fn a_kill_takes_every_hold_and_every_grant() {
     let fate = send(&deployment, &service, approved.goes(&deployment, answer)).await;
     assert_eq!(reason(&fate), RefusedReason::Killed);
     deployment.setup.audit(deployment.id()).await.expect("audited").expect("clean");
+}
+
+async fn page(deployment: &Deployment, service: &Service, wanted: &str) -> String {
+    let url = format!("{}{}", service.public, deployment.project.issuer.page_path());
+    let mut shown = String::new();
+    for _ in 0..100 {
+        shown = service.http.get(&url).send().await.expect("page").text().await.expect("page");
+        if shown.contains(wanted) {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    shown
+}
+
+/// The page counts what stands now, and says of whom nothing more is known.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_counts_grants_that_stand_and_says_which_answers_are_local() {
+    let deployment = Deployment::new().await;
+    let service = deployment.serve().await;
+    let shown = page(&deployment, &service, "No grant").await;
+    assert!(shown.contains("No grant of a person stands"), "{shown}");
+    assert!(shown.contains("No person has answered"), "{shown}");
+    for _ in 0..2 {
+        grant(&deployment, &hold(&deployment, &service).await, 30).await;
+    }
+
+    let shown = page(&deployment, &service, "2 grants").await;
+
+    assert!(shown.contains("2 grants of people stand beside the rules"), "{shown}");
+    assert!(shown.contains("2 answers of people") && shown.contains("2 are local"), "{shown}");
+    assert!(!shown.contains(NOUN), "{shown}");
+    let which = WhichGrants::Agent(deployment.agent);
+    let change = GrantChange::Remove;
+    deployment
+        .setup
+        .change_grants(deployment.id(), which, change, (None, "operator-1"))
+        .await
+        .expect("removed");
+    let shown = page(&deployment, &service, "No grant").await;
+    assert!(shown.contains("No grant of a person stands"), "{shown}");
+}
+
+/// P2, G5: a row that no entry says is found, whoever may write rows.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_grant_or_a_hold_that_was_changed_by_hand_is_found() {
+    for (edit, place) in [
+        ("update grants set ended = null", "list of grants"),
+        ("update grants set ended = null, until = until + 86400000", "list of grants"),
+        ("update grants set document = replace(document, 'ann-of', 'bob-of')", "list of grants"),
+        ("update grants set agent = grant_id", "list of grants"),
+        ("delete from grants", "list of grants"),
+        (
+            "insert into grants select project_id, 3, gen_random_uuid(), agent, service, verb, digest, document, until \
+             from grants",
+            "list of grants",
+        ),
+        (
+            "update holds set state = 'approved', answer = decision, said = 'approve_once', until = expires_at \
+             where state = 'open'",
+            "list of holds",
+        ),
+        ("update holds set decision = card_digest", "list of holds"),
+    ] {
+        let deployment = Deployment::new().await;
+        let before = deployment.serve().await;
+        grant(&deployment, &hold(&deployment, &before).await, 30).await;
+        hold(&deployment, &before).await;
+        let which = WhichGrants::Agent(deployment.agent);
+        let remove =
+            deployment.setup.change_grants(deployment.id(), which, GrantChange::Remove, (None, "operator-1"));
+        remove.await.expect("removed");
+        let admin = connect(&deployment.config, "postgres").await;
+        admin.batch_execute(edit).await.unwrap_or_else(|error| panic!("{edit}: {error}"));
+
+        let service = deployment.serve().await;
+        let shown = page(&deployment, &service, place).await;
+
+        assert!(shown.contains("BROKEN_CHAIN") && shown.contains(place), "{edit}: {shown}");
+    }
 }
