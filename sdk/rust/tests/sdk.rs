@@ -8,6 +8,7 @@ mod sdk {
     mod ledger;
     mod package;
     mod receipts;
+    mod rmcp;
     mod servers;
     mod vectors;
     mod verdict;
