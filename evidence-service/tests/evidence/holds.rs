@@ -415,3 +415,22 @@ async fn ask(service: &Service, url: &str, token: &str) -> Result<(HoldId, HoldI
     let state: counterfoil_core::hold::HoldState = answer.json().await.expect("a hold");
     Ok((state.hold, state.is))
 }
+
+/// G5, T5: once the decision that held it is empty, nobody can say what was approved, so nothing goes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_whose_held_decision_was_erased_does_not_go() {
+    let deployment = Deployment::new().await;
+    let service = deployment.serve().await;
+    let held = hold(&deployment, &service).await;
+    let answer = held.approve(&deployment).await;
+    let admin = crate::deployment::connect(&deployment.config, "postgres").await;
+    let empty = format!(
+        "alter table entries disable trigger all; update entries set body = null where kind = 'decision' and action = '{}'",
+        held.said.action.uuid()
+    );
+    admin.batch_execute(&empty).await.expect("emptied");
+
+    let fate = send(&deployment, &service, held.goes(&deployment, answer)).await;
+
+    assert_eq!(reason(&fate), RefusedReason::HoldGone);
+}
