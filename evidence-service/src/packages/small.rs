@@ -7,6 +7,7 @@ use counterfoil_core::issuer::Issuer;
 use counterfoil_core::package::{ProviderKeyFile, consistency_text, name};
 use counterfoil_core::tree::{Hash, consistency_path, node_hash};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::job::{Audience, Job};
 use super::store::{self, Head};
@@ -37,6 +38,7 @@ pub(super) async fn files(
     }
     if job.audience == Audience::Rules {
         files.push((name::BUNDLES, bundles(tx).await?));
+        files.push((name::GRANTS, grants(tx).await?));
     }
     Ok(files)
 }
@@ -52,6 +54,23 @@ async fn bundles(tx: &ProjectTx<'_>) -> Result<Vec<u8>, DatabaseError> {
     let mut lines = Vec::new();
     for (seq, kind, text) in store::documents(tx).await? {
         lines.extend(json(&Line { seq, kind: &kind, text: &text })?);
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
+/// One line for each text of a grant, the shortened and ended too: a decision of then is evaluated again with them.
+async fn grants(tx: &ProjectTx<'_>) -> Result<Vec<u8>, DatabaseError> {
+    #[derive(Serialize)]
+    struct Line<'t> {
+        seq: u64,
+        nonce: &'t str,
+        document: &'t RawValue,
+    }
+    let mut lines = Vec::new();
+    for (seq, nonce, text) in store::grants(tx).await? {
+        let document: &RawValue = serde_json::from_str(&text).map_err(unreadable)?;
+        lines.extend(json(&Line { seq, nonce: &nonce, document })?);
         lines.push(b'\n');
     }
     Ok(lines)

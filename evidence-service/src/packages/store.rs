@@ -50,6 +50,8 @@ statements! {
                      where project_id = $1 and purpose = 'execution' order by introduced, thumbprint";
     TOMBSTONES = "select seq, first_seq, last_seq from tombstones where project_id = $1 and seq >= $2 order by seq";
     DOCUMENTS = "select seq, kind, text from documents where project_id = $1 order by seq";
+    GRANTS = "select g.seq, p.grants_nonce, g.document from grants g join projects p on p.project_id = g.project_id \
+              where g.project_id = $1 order by g.seq";
     OPENINGS = "select e.seq, o.decision, o.jwe from entries e \
                 join openings o on o.project_id = e.project_id and o.decision = e.body_digest \
                 where e.project_id = $1 and e.seq >= $2 and e.seq < $3 and e.kind = 'decision' \
@@ -223,6 +225,12 @@ pub(super) async fn tombstones(tx: &ProjectTx<'_>, first: u64) -> Result<Vec<Tom
 /// Texts that were published, by the entry that names them: seq, kind, text.
 pub(super) async fn documents(tx: &ProjectTx<'_>) -> Result<Vec<(u64, String, String)>, DatabaseError> {
     let rows = tx.rows(DOCUMENTS, &[&tx.project().uuid()]).await?;
+    rows.iter().map(|row| Ok((number(row.try_get(0)?)?, row.try_get(1)?, row.try_get(2)?))).collect()
+}
+
+/// Texts of grants, by the entry that names them: seq, the project's nonce, the document.
+pub(super) async fn grants(tx: &ProjectTx<'_>) -> Result<Vec<(u64, String, String)>, DatabaseError> {
+    let rows = tx.rows(GRANTS, &[&tx.project().uuid()]).await?;
     rows.iter().map(|row| Ok((number(row.try_get(0)?)?, row.try_get(1)?, row.try_get(2)?))).collect()
 }
 

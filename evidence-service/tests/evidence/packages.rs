@@ -3,15 +3,18 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
+use counterfoil_core::control::GrantDocument;
 use counterfoil_core::package::zip::Archive;
 use counterfoil_core::package::{self, Promise, Report, Source, Verdict as Answer, name};
 use counterfoil_core::receipt::Trust;
-use counterfoil_core::statement::Verdict;
+use counterfoil_core::statement::{Say, Verdict};
+use counterfoil_evidence::setup::{GrantChange, WhichGrants};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use crate::deployment::{BY, Deployment, Service, connect, introduce, new_project, publish};
 use crate::gateway::{Judged, item, opening, record};
+use crate::holding::hold;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -259,4 +262,35 @@ async fn strangers_get_the_public_package() {
     let hide = "update projects set visibility = 'private' where project_id = $1";
     admin.execute(hide, &[&deployment.id().uuid()]).await.expect("hidden");
     assert_eq!(service.http.get(&url).send().await.expect("answer").status(), StatusCode::NOT_FOUND);
+}
+
+/// P8: what a decision saw can be evaluated again when it stands no more.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_package_with_rules_has_every_text_of_a_grant() {
+    let deployment = Deployment::new().await;
+    let service = deployment.serve().await;
+    let held = hold(&deployment, &service).await;
+    let (setup, project) = (&deployment.setup, deployment.id());
+    let said = (Say::ApproveFor, Some(30));
+    setup.answer_hold(project, held.hold, held.seen(), said, "operator-1").await.expect("granted");
+    let which = || WhichGrants::Agent(deployment.agent);
+    for change in [GrantChange::Shorten { minutes: 10 }, GrantChange::Remove] {
+        setup.change_grants(project, which(), change, (None, "operator-1")).await.expect("changed");
+    }
+
+    let package = Archive::open(made(&deployment, &service, json!({"with_rules": true})).await).expect("a zip");
+
+    let mut text = String::new();
+    let mut file = package.open(name::GRANTS).expect("readable").expect("there");
+    std::io::Read::read_to_string(&mut file, &mut text).expect("text");
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert!(lines.len() >= 2, "{text}");
+    for line in &lines {
+        let document: GrantDocument = serde_json::from_value(line["document"].clone()).expect("a document");
+        assert_eq!(document.agent, deployment.agent);
+        assert!(line["nonce"].is_string() && line["seq"].is_u64());
+    }
+    assert!(lines[0]["document"]["until"].as_str() > lines[1]["document"]["until"].as_str());
+    let plain = Archive::open(made(&deployment, &service, json!({})).await).expect("a zip");
+    assert!(plain.open(name::GRANTS).expect("readable").is_none());
 }
