@@ -10,6 +10,7 @@ use anyhow::ensure;
 use super::dev::asked_to_stop;
 use crate::demo::{Scene, play};
 use crate::deployment::Folder;
+use crate::deployment::config::HoldWait;
 use crate::deployment::ports::PortArguments;
 use crate::deployment::project::ProjectRecord;
 use crate::deployment::source::{DEMO_PROVIDER, Source};
@@ -67,7 +68,7 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
 async fn show(arguments: &Arguments, folder: &Folder) -> anyhow::Result<(Standing, bool)> {
     let ports = if arguments.once { PortArguments::any() } else { arguments.ports };
     println!("starting a database, the evidence service and the gateway");
-    let standing = Standing::start(folder, &Source::Demo, ports.settle()?).await?;
+    let standing = Standing::start(folder, &Source::Demo, ports.settle()?, HoldWait::millis(0)).await?;
     let held = match Scene::open(&standing, folder).await {
         Ok(mut scene) => play(&mut scene).await,
         Err(error) => {

@@ -12,6 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use zeroize::Zeroizing;
 
 use crate::deployment::Folder;
+use crate::deployment::config::HoldWait;
 use crate::deployment::ports::PortArguments;
 use crate::deployment::source::Source;
 use crate::deployment::standing::Standing;
@@ -49,7 +50,8 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
         None if Path::new(PLAN).exists() => Source::from_file(Path::new(PLAN))?,
         None => Source::Demo,
     };
-    let mut standing = Standing::start(&folder, &source, arguments.ports.settle()?).await?;
+    let mut standing =
+        Standing::start(&folder, &source, arguments.ports.settle()?, HoldWait::from_environment()?).await?;
     let key_file = source.key_file();
     if let Some(path) = key_file {
         keep_key(&standing, &folder, path).await?;

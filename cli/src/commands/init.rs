@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::clock;
 use crate::deployment::Folder;
+use crate::deployment::config::HoldWait;
 use crate::deployment::database::{Database, NAME};
 use crate::deployment::founding::{FirstKey, Founded, Wish, found};
 use crate::deployment::ports::{PortArguments, Ports};
@@ -108,7 +109,13 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
         true => demo(&folder, &founded.record, &ports).await?,
         false => ProviderPlans::new(),
     };
-    write_gateway_config(&folder, &founded.record, arguments.mode, &ports, &providers)?;
+    write_gateway_config(
+        &folder,
+        &founded.record,
+        arguments.mode,
+        &ports,
+        (&providers, HoldWait::from_environment()?),
+    )?;
 
     if arguments.json {
         println!("{:#}", report(&founded, &folder));

@@ -45,8 +45,36 @@ struct GatewayFile<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     credentials: Option<&'static str>,
     mode: Mode,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holds: Option<GatewayHolds>,
     project: [GatewayProject<'a>; 1],
     provider: std::collections::BTreeMap<&'a ProviderId, GatewayProvider<'a>>,
+}
+
+/// Only what differs from the gateway's own default.
+#[derive(Serialize)]
+struct GatewayHolds {
+    wait_ms: u32,
+}
+
+/// How long a held call keeps its caller waiting, in milliseconds; none for the gateway's own default.
+#[derive(Clone, Copy)]
+pub struct HoldWait(Option<u32>);
+
+impl HoldWait {
+    /// For scripts and tests, where nobody comes to answer.
+    const VARIABLE: &str = "COUNTERFOIL_HOLD_WAIT_MS";
+
+    pub fn from_environment() -> anyhow::Result<Self> {
+        match std::env::var(Self::VARIABLE) {
+            Ok(text) => Ok(Self(Some(text.parse().context(Self::VARIABLE)?))),
+            Err(_) => Ok(Self(None)),
+        }
+    }
+
+    pub fn millis(millis: u32) -> Self {
+        Self(Some(millis))
+    }
 }
 
 #[derive(Serialize)]
@@ -89,7 +117,7 @@ pub fn write_gateway(
     log_key: &str,
     mode: Mode,
     ports: &Ports,
-    providers: &ProviderPlans,
+    (providers, wait): (&ProviderPlans, HoldWait),
 ) -> anyhow::Result<()> {
     let sealed = providers.values().any(|plan| !plan.sealed_headers.is_empty());
     let provider = providers.iter().map(|(id, plan)| (id, GatewayProvider { project, plan })).collect();
@@ -101,6 +129,7 @@ pub fn write_gateway(
         kek_file: GATEWAY_KEK,
         credentials: sealed.then_some(GATEWAY_CREDENTIALS),
         mode,
+        holds: wait.0.map(|wait_ms| GatewayHolds { wait_ms }),
         project: [GatewayProject { id: project, log_key }],
         provider,
     };

@@ -11,7 +11,7 @@ use counterfoil_jwks::Mode;
 use zeroize::Zeroizing;
 
 use super::Folder;
-use super::config;
+use super::config::{self, HoldWait};
 use super::database::Database;
 use super::founding::{FirstKey, Founded, Wish, evidence_store, found};
 use super::ports::Ports;
@@ -36,7 +36,12 @@ pub struct Standing {
 }
 
 impl Standing {
-    pub async fn start(folder: &Folder, source: &Source, ports: Ports) -> anyhow::Result<Self> {
+    pub async fn start(
+        folder: &Folder,
+        source: &Source,
+        ports: Ports,
+        wait: HoldWait,
+    ) -> anyhow::Result<Self> {
         let known = ProjectRecord::find(folder)?;
         let database = match known.as_ref().map(|record| record.database) {
             Some(DatabaseKind::Given) => Database::as_configured(folder)?,
@@ -53,7 +58,7 @@ impl Standing {
         source.prepare(folder, clock::now())?;
         let providers = source.providers(folder, &record, &ports)?;
         let pinned = pin_unpinned(&source.registry(folder), &providers, folder).await?;
-        write_gateway_config(folder, &record, Mode::Dev, &ports, &providers)?;
+        write_gateway_config(folder, &record, Mode::Dev, &ports, (&providers, wait))?;
 
         let evidence = Service::evidence(folder, &ports).await?;
         let published = publish(folder, source, &record, &ports).await?;
@@ -119,11 +124,11 @@ pub fn write_gateway_config(
     record: &ProjectRecord,
     mode: Mode,
     ports: &Ports,
-    providers: &ProviderPlans,
+    (providers, wait): (&ProviderPlans, HoldWait),
 ) -> anyhow::Result<()> {
     let log = evidence_store(folder, mode)?.signing_key::<Log>()?;
     let log_key = vkey(&record.issuer.origin(), log.public());
-    config::write_gateway(folder, record.id, &log_key, mode, ports, providers)
+    config::write_gateway(folder, record.id, &log_key, mode, ports, (providers, wait))
 }
 
 async fn publish(

@@ -54,7 +54,7 @@ async fn a_new_deployment_shows_its_secrets_to_its_owner_alone() {
         &site.founded.record,
         Mode::Production,
         &PortArguments::any().settle().unwrap(),
-        &Default::default(),
+        (&Default::default(), super::config::HoldWait::millis(0)),
     )
     .unwrap();
     // What names no secret: the project, and where the heads were.

@@ -19,7 +19,9 @@ from scripted_model import Model
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SERVER = ROOT / "tests/foreign/node/node_modules/@modelcontextprotocol/server-memory/dist/index.js"
 KEPT_TO_ITSELF = {"DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1", "DISABLE_ERROR_REPORTING": "1",
-                  "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+                  "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+                  # Nobody answers held calls here.
+                  "COUNTERFOIL_HOLD_WAIT_MS": "0"}
 
 PROMPT = "Read the graph, then write to it."
 TOOLS = "mcp__memory__read_graph,mcp__memory__create_entities"
