@@ -54,4 +54,9 @@ impl Answer {
     pub fn unrecorded() -> Self {
         Self { body: Body::refusing(NOT_RECORDED), receipt: None }
     }
+
+    /// The ledger did not take the decision because its hold is not there for it any more.
+    pub fn hold_gone() -> Self {
+        Self { body: Body::refusing(&crate::holds::elsewhere()), receipt: None }
+    }
 }

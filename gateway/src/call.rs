@@ -1,6 +1,7 @@
 //! A call as the front hands it on, before anybody has judged it.
 
 use crate::envelope::Params;
+use crate::holds::{Manner, Reopened, Round};
 use crate::house::{Project, Provider};
 use crate::upstream::Holder;
 use counterfoil_core::digest::Digest;
@@ -36,6 +37,12 @@ pub struct Received {
     pub provider: Option<Arc<Provider>>,
     pub asked: Asked,
     pub wants: Wants,
+    /// How the caller waits where a person has to be asked.
+    pub manner: Manner,
+    /// The round before, where the caller was asked to come again.
+    pub round: Option<Round>,
+    /// The held call that this is, once its hold has ended.
+    pub reopened: Option<Box<Reopened>>,
     /// Cancelled when the caller has gone or has given the call up.
     pub given_up: CancellationToken,
 }

@@ -50,7 +50,7 @@ impl Slip<'_> {
         let decided = self.decision.at.millis() / 1000;
         Claims {
             adv: None,
-            apv: None,
+            apv: self.decision.answers.as_ref().map(|answers| answers.answer),
             aud: self.aud.to_owned(),
             call: Call {
                 h: call_hash(self.aud, "tools/call", self.tool, self.arguments, self.input_responses),

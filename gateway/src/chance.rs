@@ -1,7 +1,7 @@
 //! Chance, from the operating system, for everything that must not be guessed or met twice.
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
-use counterfoil_core::id::ActionId;
+use counterfoil_core::id::{ActionId, HoldId};
 use counterfoil_core::nonce::Nonce16;
 use counterfoil_core::time::Timestamp;
 
@@ -17,8 +17,16 @@ pub fn nonce() -> Nonce16 {
     Nonce16::from_bytes(bytes())
 }
 
-/// A UUIDv7 of ledger time: ids sort by when they were made.
 pub fn action(at: Timestamp) -> ActionId {
+    ActionId::from_uuid(of_ledger_time(at))
+}
+
+pub fn hold(at: Timestamp) -> HoldId {
+    HoldId::from_uuid(of_ledger_time(at))
+}
+
+/// A UUIDv7 of ledger time: ids sort by when they were made.
+fn of_ledger_time(at: Timestamp) -> uuid::Uuid {
     let millis = u64::try_from(at.millis()).expect("times begin in 1970");
-    ActionId::from_uuid(uuid::Builder::from_unix_timestamp_millis(millis, &bytes()).into_uuid())
+    uuid::Builder::from_unix_timestamp_millis(millis, &bytes()).into_uuid()
 }

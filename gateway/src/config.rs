@@ -15,7 +15,7 @@
 //!     command = ["counterfoil", "notes"]
 
 use crate::upstream::Sharing;
-use counterfoil_core::id::{ProjectId, ProviderId};
+use counterfoil_core::id::{KeyId, ProjectId, ProviderId};
 use counterfoil_jwks::Mode;
 use counterfoil_jwks::credentials::HeaderName;
 use serde::Deserialize;
@@ -54,6 +54,8 @@ pub struct Config {
     pub origins: BTreeSet<String>,
     #[serde(default)]
     pub limits: Limits,
+    #[serde(default)]
+    pub holds: HoldsConfig,
     #[serde(rename = "project")]
     pub projects: Vec<ProjectConfig>,
     #[serde(default, rename = "provider")]
@@ -74,6 +76,39 @@ impl Default for Limits {
     fn default() -> Self {
         let ten_thousand = NonZeroU32::MIN.saturating_add(9_999);
         Self { messages_per_second: ten_thousand, burst: ten_thousand }
+    }
+}
+
+/// Calls that wait for a person.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HoldsConfig {
+    /// How long one request is kept waiting for the answer, at most ten minutes. Below what hosts and balancers wait:
+    /// many give up after sixty seconds.
+    pub wait_ms: u32,
+    /// The same for single API keys: `{ key_… = 5000 }`.
+    pub wait_ms_by_key: BTreeMap<KeyId, u32>,
+    /// How long a hold can be answered; 5 minutes to a day.
+    pub minutes: u32,
+    /// Where people find the console, for hosts that can show an address to their user.
+    pub console_url: Option<String>,
+}
+
+impl Default for HoldsConfig {
+    fn default() -> Self {
+        Self { wait_ms: 45_000, wait_ms_by_key: BTreeMap::new(), minutes: 60, console_url: None }
+    }
+}
+
+impl HoldsConfig {
+    const LONGEST_WAIT_MS: u32 = 600_000;
+
+    fn adds_up(&self) -> bool {
+        let mut waits = self.wait_ms_by_key.values().chain([&self.wait_ms]);
+        let is_address = |url: &String| url.starts_with("https://") || url.starts_with("http://");
+        waits.all(|wait| *wait <= Self::LONGEST_WAIT_MS)
+            && (5..=1440).contains(&self.minutes)
+            && self.console_url.as_ref().is_none_or(is_address)
     }
 }
 
@@ -163,6 +198,10 @@ pub enum ConfigError {
     NoCredentials(ProviderId),
     #[error("provider `{0}` has a ceiling outside 1 to 3600 seconds")]
     Ceiling(ProviderId),
+    #[error(
+        "holds: waits are at most 600000 ms, `minutes` 5 to 1440, `console_url` an address of http or https"
+    )]
+    Holds,
     #[error("project {0} stands twice")]
     Twice(ProjectId),
 }
@@ -181,6 +220,9 @@ impl Config {
     /// Cross-references that the shape alone cannot express.
     pub(crate) fn checked(mut self) -> Result<Self, ConfigError> {
         self.hosts = self.hosts.iter().map(|name| name.to_ascii_lowercase()).collect();
+        if !self.holds.adds_up() {
+            return Err(ConfigError::Holds);
+        }
         let mut known = BTreeSet::new();
         for project in &self.projects {
             if !known.insert(project.id) {
@@ -282,6 +324,9 @@ command = ["notes"]
     fn a_file_that_does_not_add_up_is_refused() {
         for (from, to) in [
             ("mode", "moed"),
+            ("[[project]]", "[holds]\nminutes = 4\n[[project]]"),
+            ("[[project]]", "[holds]\nwait_ms = 600001\n[[project]]"),
+            ("[[project]]", "[holds]\nconsole_url = \"javascript:1\"\n[[project]]"),
             ("command = [\"notes\"]", "command = []"),
             ("command", "ceiling_seconds = 0\ncommand"),
             ("command", "url = \"https://mcp.example/\"\ncommand"),

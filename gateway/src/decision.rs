@@ -4,9 +4,10 @@
 //! exist stands in it not at all. The seed never leaves this process but sealed to the vendor, or, the provider's
 //! half, inside a capability.
 
-use crate::call::{Asked, Received};
 use crate::chance;
 use crate::control::Control;
+use crate::envelope::Params;
+use crate::holds::{Ended, Question, Reopened, is_for_a_person};
 use crate::opening::Opening;
 use crate::pipeline::{Classified, Subject};
 use counterfoil_core::commitment::{Commitment, OpeningSeed, ProviderSeed, document_value};
@@ -14,7 +15,9 @@ use counterfoil_core::digest::Digest;
 use counterfoil_core::envelope::Signed;
 use counterfoil_core::json::canonical;
 use counterfoil_core::key::{self, SigningKey};
-use counterfoil_core::statement::{Class, Decision, DecisionType, Mark, Mode, Reason, Scope, Shape, Verdict};
+use counterfoil_core::statement::{
+    Answers, Class, Decision, DecisionType, Effect, Mark, Mode, Reason, Scope, Shape, Verdict,
+};
 use counterfoil_core::time::Timestamp;
 use counterfoil_policy::{self as policy, BaseVerdict, Facts, Judgement, Standing, Store};
 use serde_json::Value;
@@ -30,12 +33,55 @@ pub struct Decided {
     pub salts: Vec<(String, String)>,
 }
 
-/// Judges and signs. All chance and time come in here and nowhere deeper.
-pub fn decide(call: &Classified, now: Timestamp, key: &SigningKey<key::Decision>) -> Decided {
-    let control = &call.control;
+/// What the rules say, before anything is signed.
+pub struct Assessed {
+    facts: Facts,
+    judgement: Judgement,
+    now: Timestamp,
+}
+
+impl Assessed {
+    pub fn verdict(&self) -> Verdict {
+        self.judgement.verdict
+    }
+
+    pub fn reason(&self) -> Reason {
+        self.judgement.reason
+    }
+
+    pub fn effect(&self) -> Effect {
+        self.judgement.effect
+    }
+}
+
+/// Judges at this moment of ledger time.
+pub fn assess(call: &Classified, now: Timestamp) -> Assessed {
     let facts = facts(call, now);
-    let judgement = judge(control, &facts);
-    let mut commitments = Commitments::new();
+    let judgement = judge(&call.control, &facts);
+    let judgement = match &call.received.reopened {
+        Some(reopened) => answered(judgement, &reopened.ended),
+        None => judgement,
+    };
+    Assessed { facts, judgement, now }
+}
+
+/// Signs, once it is known whether the decision asks a person. `seed` salts every commitment of the action.
+pub fn decide(
+    call: &Classified,
+    assessed: Assessed,
+    (question, seed): (&Question, &[u8; 16]),
+    key: &SigningKey<key::Decision>,
+) -> Decided {
+    let Assessed { facts, judgement, now } = assessed;
+    let judgement = match question {
+        Question::Over { ended, .. } => answered(judgement, ended),
+        Question::NotAsked
+        | Question::Opens(..)
+        | Question::Joins(_)
+        | Question::TooLarge
+        | Question::Elsewhere => judgement,
+    };
+    let mut commitments = Commitments::salted_from(seed);
     let principal =
         call.received.caller.principal.as_deref().map(|principal| commitments.of("principal", principal));
     let args = call.arguments().map(|arguments| commitments.of_provider("args", &document_value(arguments)));
@@ -43,7 +89,15 @@ pub fn decide(call: &Classified, now: Timestamp, key: &SigningKey<key::Decision>
     let document = facts.bytes();
     let committed = commitments.of("facts", &Digest::of(&document).to_string());
     let signed = Signed::sign(
-        Decision { principal, class, args, facts: committed, ..statement(call, &judgement, now, committed) },
+        Decision {
+            principal,
+            class,
+            args,
+            facts: committed,
+            follows: question.follows(),
+            hold: question.hold(),
+            ..statement(call, &judgement, now, committed)
+        },
         key,
     );
     Decided {
@@ -61,6 +115,7 @@ pub fn decide(call: &Classified, now: Timestamp, key: &SigningKey<key::Decision>
 fn statement(call: &Classified, judgement: &Judgement, now: Timestamp, facts: Commitment) -> Decision {
     let (snapshot, received) = (&call.control.snapshot, &call.received);
     let agent = received.caller.agent;
+    let reopened = received.reopened.as_deref();
     Decision {
         typ: DecisionType::V1,
         iss: snapshot.iss.clone(),
@@ -68,7 +123,7 @@ fn statement(call: &Classified, judgement: &Judgement, now: Timestamp, facts: Co
         env: snapshot.env,
         action: call.action,
         follows: None,
-        supersedes: None,
+        supersedes: reopened.map(|reopened| reopened.decision),
         session: None,
         run: None,
         at: now,
@@ -95,7 +150,7 @@ fn statement(call: &Classified, judgement: &Judgement, now: Timestamp, facts: Co
         effect: judgement.effect,
         marks: marks(judgement),
         hold: None,
-        answers: None,
+        answers: reopened.and_then(answers),
         // Named before it exists: a slip holds the digest of its decision, so it can only be minted afterwards.
         capability: wants_slip(call, judgement).then(chance::nonce),
         ask: None,
@@ -112,8 +167,16 @@ fn marks(judgement: &Judgement) -> Vec<Mark> {
     }
 }
 
+/// The person's answer that this decision follows.
+fn answers(reopened: &Reopened) -> Option<Answers> {
+    let answered = reopened.ended.answered()?;
+    Some(Answers { hold: reopened.hold, decision: reopened.decision, answer: answered.answer })
+}
+
 fn facts(call: &Classified, now: Timestamp) -> Facts {
     let received = &call.received;
+    let approval = received.reopened.as_deref().filter(|reopened| reopened.ended.refusal().is_none());
+    let approval = approval.and_then(answers);
     let asked = policy::Asked {
         agent: received.caller.agent,
         principal: received.caller.principal.as_deref(),
@@ -125,7 +188,7 @@ fn facts(call: &Classified, now: Timestamp) -> Facts {
         args: call.arguments().map(|a| Digest::of(&canonical(a))),
         now,
         base_verdict: base_verdict(&call.control),
-        standing: standing(call),
+        standing: standing(call, approval.as_ref()),
     };
     match &call.subject {
         Subject::Tool { classification, .. } => Facts::of(&asked, classification),
@@ -139,7 +202,7 @@ fn base_verdict(control: &Control) -> BaseVerdict {
 }
 
 /// What people did about what may run, as the snapshot says it.
-fn standing(call: &Classified) -> Standing<'_> {
+fn standing<'a>(call: &'a Classified, approval: Option<&'a Answers>) -> Standing<'a> {
     let (control, caller) = (&call.control, &call.received.caller);
     let snapshot = &control.snapshot;
     let stops = |scope: &Scope| match scope {
@@ -149,7 +212,7 @@ fn standing(call: &Classified) -> Standing<'_> {
     };
     Standing {
         grants: control.grants.digests(caller.agent),
-        approval: None,
+        approval,
         breakglass_until: None,
         shadow_until: None,
         stopped: snapshot.killed || snapshot.stopped.iter().any(stops),
@@ -159,6 +222,20 @@ fn standing(call: &Classified) -> Standing<'_> {
 /// The word of rules and grants, unless a kill covers the call: then there is nothing to ask.
 fn judge(control: &Control, facts: &Facts) -> Judgement {
     policy::evaluate(&control.bundle, &control.grants, facts)
+}
+
+/// A held call, judged again once its hold has ended. A yes is a fact that the rules were asked with; anything else denies
+/// what is held all the same. A deny stays one.
+fn answered(judgement: Judgement, ended: &Ended) -> Judgement {
+    if !is_for_a_person(judgement.verdict, judgement.reason) {
+        return judgement;
+    }
+    match ended.refusal() {
+        Some(reason) => {
+            Judgement { verdict: Verdict::Deny, reason, rules: Vec::new(), effect: Effect::Enforced }
+        }
+        None => judgement,
+    }
 }
 
 fn class(call: &Classified, commitments: &mut Commitments) -> Option<Class> {
@@ -210,8 +287,8 @@ struct Commitments {
 }
 
 impl Commitments {
-    fn new() -> Self {
-        Self { seed: OpeningSeed::from_bytes(chance::bytes()), values: BTreeMap::new(), salts: Vec::new() }
+    fn salted_from(seed: &[u8; 16]) -> Self {
+        Self { seed: OpeningSeed::from_bytes(*seed), values: BTreeMap::new(), salts: Vec::new() }
     }
 
     fn of(&mut self, name: &str, value: &str) -> Commitment {
@@ -233,10 +310,7 @@ impl Commitments {
 }
 
 /// The arguments of a call as the registry and the commitments see them: `{}` when there are none.
-pub fn arguments_of(received: &Received) -> Option<Value> {
-    let Asked::Tool { params, .. } = &received.asked else {
-        return None;
-    };
+pub fn bound_arguments(params: &Params) -> Option<Value> {
     params.arguments().ok()?;
     match params.value().get("arguments") {
         None | Some(Value::Null) => Some(Value::Object(serde_json::Map::new())),

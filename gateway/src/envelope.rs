@@ -101,6 +101,15 @@ pub fn glance(text: &str) -> (Option<Id>, Option<String>) {
     (id, method)
 }
 
+/// The parameters of a request again, from their text.
+pub fn read_params(text: &str) -> Option<Params> {
+    let message = format!(r#"{{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{text}}}"#);
+    match read(&message).ok()? {
+        Message::Request(request) => Some(request.params),
+        Message::Notification { .. } | Message::Response => None,
+    }
+}
+
 pub fn read(text: &str) -> Result<Message, EnvelopeError> {
     let (value, arguments) = read_strictly(text)?;
     let object = Object::read(text).map_err(not_an_object)?;

@@ -1,4 +1,4 @@
-//! The evidence service, as seen from here: two questions over HTTP, and those of vendors, passed on.
+//! The evidence service, as seen from here: a few questions over HTTP, and those of vendors, passed on.
 //!
 //! Promised: no answer of it is taken for a yes that is not one. What cannot have reached it is told apart from what
 //! may have, because only the second can have been committed.
@@ -7,7 +7,8 @@ use axum::body::Bytes;
 use counterfoil_core::control::{Snapshot, Unchanged};
 use counterfoil_core::definition::Definitions;
 use counterfoil_core::digest::Digest;
-use counterfoil_core::id::{InstanceId, ProjectId};
+use counterfoil_core::hold::HoldState;
+use counterfoil_core::id::{AgentId, HoldId, InstanceId, ProjectId};
 use counterfoil_core::record::{RawRecordAnswer, RecordRequest};
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, StatusCode, header};
@@ -160,6 +161,30 @@ impl Evidence {
             .map_err(|_| NoAnswer::InDoubt("unreadable"))
     }
 
+    /// A hold as it is now; waits up to `wait` for it to be no longer open. None where there is no such hold.
+    pub async fn hold(
+        &self,
+        project: ProjectId,
+        hold: HoldId,
+        wait: Duration,
+    ) -> Result<Option<HoldState>, NoAnswer> {
+        let wait_ms = wait.as_millis();
+        let address = format!("{}/internal/v1/holds/{hold}?project={project}&wait_ms={wait_ms}", self.base);
+        known(self.ask(self.client.get(address).timeout(wait + SLACK)).await)
+    }
+
+    /// The newest hold of this call by this agent that is open, or approved and not dispatched.
+    pub async fn hold_of(
+        &self,
+        project: ProjectId,
+        agent: AgentId,
+        call: &str,
+    ) -> Result<Option<HoldState>, NoAnswer> {
+        let query = format!("project={project}&agent={agent}&call={call}");
+        let address = format!("{}/internal/v1/holds?{query}", self.base);
+        known(self.ask(self.client.get(address).timeout(SLACK)).await)
+    }
+
     /// Passes a vendor's request on, under the vendor's own key; `target` is path and query.
     pub async fn pass(
         &self,
@@ -209,5 +234,14 @@ impl Evidence {
         }
         let bytes = answer.bytes().await.map_err(|_| NoAnswer::InDoubt("broken off"))?;
         serde_json::from_slice(&bytes).map_err(|_| NoAnswer::InDoubt("unreadable"))
+    }
+}
+
+/// 404 is an answer: there is none.
+fn known<T>(asked: Result<T, NoAnswer>) -> Result<Option<T>, NoAnswer> {
+    match asked {
+        Ok(found) => Ok(Some(found)),
+        Err(NoAnswer::Unusable(404)) => Ok(None),
+        Err(error) => Err(error),
     }
 }

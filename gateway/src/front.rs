@@ -22,6 +22,7 @@ pub mod rate;
 mod refusal;
 mod reply;
 pub mod session;
+pub mod tasks;
 mod vendor;
 mod well_known;
 
@@ -76,6 +77,8 @@ async fn nothing() -> Response {
 
 #[cfg(test)]
 mod foreign_tests;
+#[cfg(test)]
+mod hold_tests;
 #[cfg(test)]
 mod list_tests;
 #[cfg(test)]

@@ -8,6 +8,8 @@ use crate::executions::Executions;
 use crate::front::Names;
 use crate::front::rate::Rates;
 use crate::front::session::Sessions;
+use crate::front::tasks::Tasks;
+use crate::holds::Holds;
 use crate::in_flight::InFlight;
 use crate::metrics::Metrics;
 use crate::recorder::Recorder;
@@ -39,6 +41,8 @@ pub struct House {
     pub definitions: Definitions,
     pub sessions: Sessions,
     pub in_flight: InFlight,
+    pub holds: Holds,
+    pub tasks: Tasks,
     pub keys: Arc<Keys>,
     /// Calls that must come to their end before the process does.
     pub calls: TaskTracker,

@@ -16,6 +16,7 @@ mod envelope;
 mod evidence;
 mod executions;
 mod front;
+mod holds;
 mod house;
 mod in_flight;
 mod listener;

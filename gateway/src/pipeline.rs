@@ -8,7 +8,7 @@
 //!     evaluate   may it?             by the published rules; the verdict is signed
 //!     price      what does it cost?  only tools that take money; none does yet
 //!     record     is it written down? the commit, acknowledged by a receipt; without one nothing goes out
-//!     clear      does it go on?      DENY and STEP_UP end here, as results that say so
+//!     clear      does it go on?      DENY ends here; STEP_UP waits for a person, whose answer sends it round again
 //!     execute    the call itself     capability, provider, observation
 
 mod classify;
@@ -22,46 +22,66 @@ pub use classify::{Classified, Subject};
 pub use clear::Cleared;
 pub use evaluate::Judged;
 pub use price::Priced;
-pub use record::{Recorded, Unrecorded};
+pub use record::Recorded;
 
 use crate::answer::Answer;
 use crate::call::Received;
 use crate::house::House;
 
+/// Why a call does not go on. Two of these take it round again, from the top.
+pub enum Turn {
+    /// The rules, the kill switch or the clock moved between judging and recording.
+    Overtaken(Box<Received>),
+    /// Its hold has ended: judged again, with the answer as a fact, as the action that asked.
+    Answered(Box<Received>),
+    /// There is no record, and therefore no call.
+    Unrecorded,
+    Ended(Answer),
+}
+
 /// Takes a call to its answer. A call that met other rules than it was judged by is judged once more, by the new ones.
 pub async fn run(received: Received, house: &House) -> Answer {
-    let answer = twice_at_most(received, house).await;
+    let answer = round(received, house).await;
     if answer.receipt.is_none() {
         house.metrics.unrecorded();
     }
     answer
 }
 
-async fn twice_at_most(received: Received, house: &House) -> Answer {
-    match once(received, house).await {
-        Ok(answer) => answer,
-        Err(Unrecorded::Overtaken(received)) => {
-            if received.caller.project.control.read_now().await.is_err() {
-                return Answer::unrecorded();
+// INVARIANT: it ends. A call is answered once, since an answered one asks nobody, and overtaken once for each answer.
+async fn round(mut received: Received, house: &House) -> Answer {
+    let mut overtaken = false;
+    loop {
+        received = match once(received, house).await {
+            Ok(answer) | Err(Turn::Ended(answer)) => return answer,
+            Err(Turn::Answered(again)) => {
+                overtaken = false;
+                *again
             }
-            once(*received, house).await.unwrap_or_else(|_| Answer::unrecorded())
-        }
-        Err(Unrecorded::Failed) => Answer::unrecorded(),
+            Err(Turn::Overtaken(again)) => {
+                if overtaken || again.caller.project.control.read_now().await.is_err() {
+                    return Answer::unrecorded();
+                }
+                overtaken = true;
+                *again
+            }
+            Err(Turn::Unrecorded) => return Answer::unrecorded(),
+        };
     }
 }
 
-async fn once(received: Received, house: &House) -> Result<Answer, Unrecorded> {
+async fn once(received: Received, house: &House) -> Result<Answer, Turn> {
     let classified = classify::classify(received, house).await?;
-    let judged = evaluate::evaluate(classified, house)?;
+    let judged = evaluate::evaluate(classified, house).await?;
     let priced = price::price(judged);
     let recorded = record::record(priced, house).await?;
-    match clear::clear(recorded) {
-        Ok(cleared) => Ok(execute::execute(cleared, house).await),
-        Err(answer) => Ok(answer),
-    }
+    let cleared = clear::clear(recorded, house).await?;
+    Ok(execute::execute(cleared, house).await)
 }
 
 #[cfg(test)]
 mod grant_tests;
+#[cfg(test)]
+mod hold_tests;
 #[cfg(test)]
 mod tests;

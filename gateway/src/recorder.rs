@@ -16,6 +16,7 @@ use crate::evidence::Evidence;
 use crate::metrics::{Depth, Tally};
 use check::Expected;
 use counterfoil_core::envelope::Signed;
+use counterfoil_core::hold::Parked;
 use counterfoil_core::id::{InstanceId, KeyId, ProjectId};
 use counterfoil_core::receipt::Receipt;
 use counterfoil_core::record::{Item, OpeningItem, RawItem, RefusedReason, StatementItem};
@@ -94,13 +95,19 @@ impl Recorder {
         (recorder, courier)
     }
 
-    /// Hands a decision over and waits for its fate.
-    pub async fn record(&self, signed: &Signed<Decision>, credential: KeyId, judged_at: Instant) -> Fate {
+    /// Hands a decision over, with what is parked if it opens a hold, and waits for its fate.
+    pub async fn record(
+        &self,
+        signed: &Signed<Decision>,
+        credential: KeyId,
+        parked: Option<Parked>,
+        judged_at: Instant,
+    ) -> Fate {
         let (fate, answer) = oneshot::channel();
         let decision = signed.payload();
         let statement = String::from_utf8(signed.bytes().to_vec()).expect("canonical JSON is UTF-8");
         let waiting = Waiting {
-            item: statement_item(decision.project, Some(credential), &statement),
+            item: statement_item(decision.project, Some(credential), parked, &statement),
             expected: Expected {
                 project: decision.project,
                 digest: signed.digest(),
@@ -121,7 +128,7 @@ impl Recorder {
     /// Hands over an observation, which rides in the next batch.
     pub fn observe(&self, signed: &Signed<Observation>) {
         let statement = std::str::from_utf8(signed.bytes()).expect("canonical JSON is UTF-8");
-        self.trail(statement_item(signed.payload().project, None, statement));
+        self.trail(statement_item(signed.payload().project, None, None, statement));
     }
 
     /// Hands over a sealed opening, which rides in the next batch.
@@ -158,10 +165,14 @@ impl Recorder {
 }
 
 /// A signed statement as the record request carries it.
-fn statement_item(project: ProjectId, credential: Option<KeyId>, statement: &str) -> RawItem {
+fn statement_item(
+    project: ProjectId,
+    credential: Option<KeyId>,
+    parked: Option<Parked>,
+    statement: &str,
+) -> RawItem {
     let statement = RawValue::from_string(statement.to_owned()).expect("a signed envelope is one JSON text");
-    Item::Statement(StatementItem { project, credential, idempotency: None, parked: None, statement })
-        .to_raw()
+    Item::Statement(StatementItem { project, credential, idempotency: None, parked, statement }).to_raw()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use crate::chance;
 use crate::clock::LedgerClock;
-use crate::config::{Config, ConfigError, ProjectConfig, ProviderConfig};
+use crate::config::{Config, ConfigError, HoldsConfig, ProjectConfig, ProviderConfig};
 use crate::control::Follower;
 use crate::definitions::Definitions;
 use crate::evidence::{Evidence, ServiceToken, TokenError};
@@ -13,7 +13,9 @@ use crate::executions::{Executions, Messenger};
 use crate::front;
 use crate::front::rate::Rates;
 use crate::front::session::Sessions;
+use crate::front::tasks::Tasks;
 use crate::front::{Names, router};
+use crate::holds::{Holds, Sealer};
 use crate::house::{House, Keys, Project, Provider};
 use crate::in_flight::InFlight;
 use crate::listener;
@@ -23,7 +25,7 @@ use crate::shelf::Shelf;
 use crate::upstream::{Fleet, Site, SiteError, Start};
 use counterfoil_core::id::{InstanceId, ProviderId};
 use counterfoil_jwks::{
-    CredentialError, Credentials, Holder, KekError, KekSource, Store, StoreError, secret,
+    CredentialError, Credentials, Holder, KekError, KekSource, Secret, Store, StoreError, secret,
 };
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -87,7 +89,8 @@ impl Gateway {
         };
         let token = ServiceToken::from_file(&config.service_token_file)?;
         let evidence = Arc::new(Evidence::new(&config.evidence_url, token, fresh_instance())?);
-        let sessions = Sessions::sealed_with(&store.secret(secret::SESSION_SEAL)?);
+        let replicas = store.secret(secret::SESSION_SEAL)?;
+        let sessions = Sessions::sealed_with(&replicas);
         let keys = Arc::new(Keys {
             decision: store.signing_key()?,
             capability: store.signing_key()?,
@@ -111,9 +114,11 @@ impl Gateway {
             evidence: evidence.clone(),
             fleet: Fleet::empty(),
             shelf: Shelf::default(),
-            definitions: Definitions::new(evidence),
+            definitions: Definitions::new(evidence.clone()),
             sessions,
             in_flight: InFlight::default(),
+            holds: holds(&config.holds, &replicas, evidence),
+            tasks: Tasks::default(),
             keys,
             calls: TaskTracker::new(),
         });
@@ -141,10 +146,11 @@ impl Gateway {
         }
         tracing::info!(address = %self.address, "gateway listens");
         let stop = CancellationToken::new();
-        let stopping = stop.clone();
+        let (stopping, closing) = (stop.clone(), self.house.holds.closing.clone());
         tokio::spawn(async move {
             shutdown.await;
             stopping.cancel();
+            closing.cancel();
         });
         if let Some(listener) = self.metrics {
             let router = front::metrics::router(self.house.clone());
@@ -161,6 +167,20 @@ impl Gateway {
         self.house.fleet.stop().await;
         tracing::info!("gateway stopped");
         Ok(())
+    }
+}
+
+fn holds(config: &HoldsConfig, replicas: &Secret, evidence: Arc<Evidence>) -> Holds {
+    let millis = |millis: u32| Duration::from_millis(millis.into());
+    let of_keys = config.wait_ms_by_key.iter().map(|(key, wait)| (*key, millis(*wait)));
+    Holds {
+        sealer: Sealer::derived_from(replicas),
+        evidence,
+        lifetime: Duration::from_secs(60 * u64::from(config.minutes)),
+        patience: millis(config.wait_ms),
+        patience_of: of_keys.collect(),
+        console: config.console_url.clone(),
+        closing: CancellationToken::new(),
     }
 }
 

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 /// Makes one opaque name per principal and provider.
 pub const PAIRWISE_SUB: &str = "pairwise-sub";
 
-/// Seals session ids, so that any replica can read them.
+/// Seals session ids, so that any replica can read them; keys around held calls are derived from it.
 pub const SESSION_SEAL: &str = "session-seal";
 
 /// One named secret. Not Clone, not Serialize, wiped on drop; Debug prints its name alone.

@@ -156,7 +156,8 @@ impl Known {
         &self.nouns
     }
 
-    pub(crate) fn fields(&self) -> &Map<String, Value> {
+    /// The arguments that the registry declares as fields.
+    pub fn fields(&self) -> &Map<String, Value> {
         &self.fields
     }
 

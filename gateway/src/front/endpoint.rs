@@ -10,6 +10,7 @@ use super::refusal::Refusal;
 use super::{auth, body, legacy, modern, reply};
 use crate::call::{Asked, Caller, Received, Wants};
 use crate::envelope::{self, Id, Message};
+use crate::holds::Manner;
 use crate::house::{House, Provider};
 use crate::pipeline;
 use axum::body::Body;
@@ -103,6 +104,14 @@ struct Refused {
     method: Option<String>,
 }
 
+impl Refused {
+    /// A task is a call that was held; whoever asks for one that is not his own is written down like any refused call.
+    fn names_anothers_task(&self) -> bool {
+        let asks = self.method.as_deref().is_some_and(|method| method.starts_with("tasks/"));
+        asks && self.refusal.code == super::refusal::INVALID_PARAMS
+    }
+}
+
 impl Door {
     async fn post(self, stranger: Option<Stranger>, parts: Parts, body: Body) -> Response {
         let (house, caller, origin) = (self.house.clone(), self.caller.clone(), self.origin);
@@ -113,7 +122,8 @@ impl Door {
         match self.speak(stranger, parts, body).await {
             Ok(response) => response,
             Err(refused) => {
-                let concerns_a_call = refused.method.as_deref().is_none_or(|m| m == "tools/call");
+                let concerns_a_call = refused.method.as_deref().is_none_or(|m| m == "tools/call")
+                    || refused.names_anothers_task();
                 let receipt = match concerns_a_call {
                     true => record_refusal(house, caller, origin, provider).await,
                     false => None,
@@ -181,6 +191,9 @@ async fn record_refusal(
         provider,
         asked: Asked::Unreadable,
         wants: Wants::Reference,
+        manner: Manner::Repeat,
+        round: None,
+        reopened: None,
         given_up: CancellationToken::new(),
     };
     // A task of its own: a caller that hangs up does not undo its refusal.

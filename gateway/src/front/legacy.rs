@@ -12,6 +12,7 @@ use super::session::Session;
 use super::{list, methods};
 use crate::call::Caller;
 use crate::envelope::Request;
+use crate::holds::Manner;
 use crate::house::House;
 use crate::upstream::Holder;
 use axum::http::request::Parts;
@@ -31,16 +32,16 @@ pub async fn answer(exchange: &Exchange, request: Request) -> Result<Response, R
     if request.method == "initialize" {
         return initialize(exchange, &request).await;
     }
-    let session = session(exchange)?;
+    let (id, session) = session(exchange)?;
     match request.method.as_str() {
         "ping" => Ok(reply::result(&request.id, "{}")),
         "tools/list" => list::tools(exchange, &request, Era::Legacy).await,
         "tools/call" => {
             let given_up = CancellationToken::new();
-            let place = (session, request.id.text().to_owned());
+            let place = (id, request.id.text().to_owned());
             let in_flight = &exchange.house.in_flight;
             let _entered = in_flight.enter(place, given_up.clone());
-            methods::call_tool(exchange, request, Era::Legacy, given_up).await
+            methods::call_tool(exchange, request, (Era::Legacy, manner(&session)), given_up).await
         }
         _ => Err(Refusal::method_not_found(StatusCode::OK)),
     }
@@ -52,7 +53,7 @@ pub fn hear(exchange: &Exchange, method: &str, params: &Value) -> Result<(), Ref
     if said(&exchange.headers, REVISION) == Said::Text(super::modern::REVISION.into()) {
         return Ok(());
     }
-    let session = session(exchange)?;
+    let (session, _) = session(exchange)?;
     if method == "notifications/cancelled"
         && let Some(id) = params.get("requestId")
     {
@@ -106,6 +107,7 @@ async fn initialize(exchange: &Exchange, request: &Request) -> Result<Response, 
         provider: exchange.address.id().cloned(),
         origin: exchange.origin,
         revision: revision.to_owned(),
+        shows_pages: shows_pages(request),
     });
     let holder = Holder { key: exchange.caller.key, session: Some(digest_of(&session)) };
     let instructions = list::instructions(exchange, holder).await;
@@ -119,17 +121,29 @@ async fn initialize(exchange: &Exchange, request: &Request) -> Result<Response, 
     Ok(response)
 }
 
-/// The id of the session that a message belongs to.
-fn session(exchange: &Exchange) -> Result<String, Refusal> {
+/// Only the newest of these revisions has the error that shows a page.
+fn manner(session: &Session) -> Manner {
+    match session.shows_pages && session.revision == REVISIONS[0] {
+        true => Manner::Page,
+        false => Manner::Repeat,
+    }
+}
+
+fn shows_pages(request: &Request) -> bool {
+    request.params.value().pointer("/capabilities/elicitation/url").is_some_and(Value::is_object)
+}
+
+/// The session that a message belongs to, and its id.
+fn session(exchange: &Exchange) -> Result<(String, Session), Refusal> {
     let Said::Text(id) = said(&exchange.headers, SESSION) else {
         return Err(no_session());
     };
     let who = (exchange.caller.key, exchange.address.id(), exchange.origin);
-    exchange.house.sessions.find(&id, who).map_err(|_| unknown_session())?;
+    let session = exchange.house.sessions.find(&id, who).map_err(|_| unknown_session())?;
     match said(&exchange.headers, REVISION) {
         // The session knows its revision; older hosts say nothing.
-        Said::Nothing => Ok(id),
-        Said::Text(revision) if REVISIONS.contains(&revision.as_str()) => Ok(id),
+        Said::Nothing => Ok((id, session)),
+        Said::Text(revision) if REVISIONS.contains(&revision.as_str()) => Ok((id, session)),
         Said::Text(revision) => Err(unsupported(&revision)),
         Said::Garbled => Err(unsupported("")),
     }

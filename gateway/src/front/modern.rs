@@ -7,8 +7,9 @@ use super::endpoint::Exchange;
 use super::headers::{Said, said};
 use super::refusal::{HEADER_MISMATCH, INVALID_PARAMS, Refusal, UNSUPPORTED_REVISION};
 use super::reply::{self, Era};
-use super::{list, methods, parameters};
+use super::{list, methods, parameters, tasks};
 use crate::envelope::Request;
+use crate::holds::Manner;
 use axum::http::StatusCode;
 use axum::response::Response;
 use counterfoil_core::id::ToolName;
@@ -18,6 +19,8 @@ use tokio_util::sync::CancellationToken;
 
 pub const REVISION: &str = "2026-07-28";
 const META_REVISION: &str = "io.modelcontextprotocol/protocolVersion";
+/// The extension by which a held call becomes a task.
+pub const TASKS: &str = "io.modelcontextprotocol/tasks";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// What we say about ourselves may be kept for an hour.
 const DISCOVER_TTL_MILLIS: u32 = 3_600_000;
@@ -40,8 +43,10 @@ pub async fn answer(exchange: &Exchange, request: Request) -> Result<Response, R
         "tools/call" => {
             check_parameters(exchange, &request).await?;
             let given_up = CancellationToken::new();
-            methods::call_tool(exchange, request, Era::Modern, given_up).await
+            let manner = manner(&request);
+            methods::call_tool(exchange, request, (Era::Modern, manner), given_up).await
         }
+        "tasks/get" | "tasks/update" | "tasks/cancel" => tasks::answer(exchange, &request).await,
         _ => Err(Refusal::method_not_found(StatusCode::NOT_FOUND)),
     }
 }
@@ -59,10 +64,14 @@ fn check(exchange: &Exchange, request: &Request) -> Result<(), Refusal> {
     if !matches!(request.params.meta(META_CAPABILITIES), Some(Value::Object(_))) {
         return Err(missing(META_CAPABILITIES));
     }
-    let name = request.params.value().get("name").and_then(Value::as_str);
-    match (request.method.as_str(), name) {
-        ("tools/call", Some(name)) => agree(exchange, "Mcp-Name", name),
-        _ => Ok(()),
+    let member = match request.method.as_str() {
+        "tools/call" => "name",
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
+        _ => return Ok(()),
+    };
+    match request.params.value().get(member).and_then(Value::as_str) {
+        Some(name) => agree(exchange, "Mcp-Name", name),
+        None => Ok(()),
     }
 }
 
@@ -118,8 +127,20 @@ fn missing(key: &str) -> Refusal {
 async fn discover(exchange: &Exchange, request: &Request) -> Response {
     let instructions = list::instructions(exchange, exchange.caller.holder()).await;
     let text = format!(
-        r#"{{"resultType":"complete","supportedVersions":["{REVISION}"],"capabilities":{{"tools":{{}}}}{instructions},"ttlMs":{DISCOVER_TTL_MILLIS},"cacheScope":"private","_meta":{{"io.modelcontextprotocol/serverInfo":{}}}}}"#,
+        r#"{{"resultType":"complete","supportedVersions":["{REVISION}"],"capabilities":{{"tools":{{}},"extensions":{{"{TASKS}":{{}}}}}}{instructions},"ttlMs":{DISCOVER_TTL_MILLIS},"cacheScope":"private","_meta":{{"io.modelcontextprotocol/serverInfo":{}}}}}"#,
         methods::server_info(exchange)
     );
     reply::result(&request.id, &text)
+}
+
+/// How its caller waits for a person, where it takes no task.
+fn manner(request: &Request) -> Manner {
+    Manner::Rounds { shows_pages: declares(request, &["elicitation", "url"]) }
+}
+
+/// Whether this very request declares a capability; what an earlier one declared counts for nothing.
+pub fn declares(request: &Request, path: &[&str]) -> bool {
+    let capabilities = request.params.meta(META_CAPABILITIES);
+    let declared = path.iter().fold(capabilities, |at, name| at.and_then(|at| at.get(name)));
+    declared.is_some_and(Value::is_object)
 }

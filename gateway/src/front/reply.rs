@@ -47,7 +47,7 @@ pub fn call(id: &Id, answer: &Answer, era: Era) -> Response {
 }
 
 /// As it goes to a host: our `_meta`, and in the modern era a `resultType`, which legacy providers do not know.
-fn dressed(result: &str, receipt: Option<&str>, era: Era) -> String {
+pub(super) fn dressed(result: &str, receipt: Option<&str>, era: Era) -> String {
     let Ok(object) = Object::read_loosely(result) else {
         return result.to_owned();
     };
@@ -101,7 +101,7 @@ fn with_member(object: &str, receipt: &str) -> String {
 }
 
 /// `error.data` where it is absent or an object; anything else is the provider's own and stays.
-fn with_receipt(data: Option<String>, receipt: Option<&str>) -> Option<String> {
+pub(super) fn with_receipt(data: Option<String>, receipt: Option<&str>) -> Option<String> {
     let Some(receipt) = receipt else {
         return data;
     };

@@ -32,6 +32,9 @@ pub struct Session {
     pub provider: Option<ProviderId>,
     pub origin: Origin,
     pub revision: String,
+    /// Whether the host can show its user an address (`elicitation.url` of 2025-11-25).
+    #[serde(default)]
+    pub shows_pages: bool,
 }
 
 pub struct Sessions {
@@ -127,6 +130,7 @@ mod tests {
             provider: Some("notes".parse().expect("a provider")),
             origin: Origin::Mcp,
             revision: "2025-11-25".into(),
+            shows_pages: false,
         }
     }
 

@@ -3,12 +3,12 @@
 //! Promised: a call leaves this stage as one of two things: a tool that its provider lists now, classified by the
 //! registry, or a refusal with its reason. Both go on to be judged and recorded; neither is sent from here.
 
-use super::Unrecorded;
+use super::Turn;
 use crate::answer::{Body, Fault};
 use crate::call::{Asked, Received};
 use crate::chance;
 use crate::control::Control;
-use crate::decision::arguments_of;
+use crate::decision::bound_arguments;
 use crate::envelope::{Params, Unbindable};
 use crate::house::{House, Provider};
 use crate::upstream::{Away, Connection};
@@ -42,14 +42,14 @@ pub enum Subject {
     },
 }
 
-pub async fn classify(received: Received, house: &House) -> Result<Classified, Unrecorded> {
+pub async fn classify(received: Received, house: &House) -> Result<Classified, Turn> {
     let project = &received.caller.project;
-    let control = project.control.known().ok_or(Unrecorded::Failed)?;
-    let now = project.clock.now().map_err(|_| Unrecorded::Failed)?;
+    let control = project.control.known().ok_or(Turn::Unrecorded)?;
+    let now = project.clock.now().map_err(|_| Turn::Unrecorded)?;
     let subject = match (&received.asked, received.provider.clone()) {
         (Asked::Tool { name, params }, Some(provider)) => {
             let unbindable = params.arguments().err().cloned();
-            let arguments = arguments_of(&received);
+            let arguments = bound_arguments(params);
             let found = find(name, &provider, (&received, &control), house).await;
             // A tool that is hidden from this agent is to it like one that nobody lists.
             let agent = received.caller.agent;
@@ -59,7 +59,9 @@ pub async fn classify(received: Received, house: &House) -> Result<Classified, U
         (Asked::Tool { name, params }, None) => no_such_tool(unknown_tool(asked_as(params, name))),
         (Asked::Unreadable, _) => malformed(),
     };
-    Ok(Classified { action: chance::action(now), received, control, subject })
+    // A held call stays the action that it was.
+    let action = received.reopened.as_ref().map_or_else(|| chance::action(now), |reopened| reopened.action);
+    Ok(Classified { action, received, control, subject })
 }
 
 /// The name as the caller wrote it, with the provider's in front where all are at one address.
@@ -68,6 +70,11 @@ fn asked_as<'a>(params: &'a Params, name: &'a str) -> &'a str {
 }
 
 impl Classified {
+    /// Whether this is a call of a tool that its provider lists.
+    pub fn tool_is_listed(&self) -> bool {
+        matches!(self.subject, Subject::Tool { .. })
+    }
+
     pub fn tool(&self) -> Option<&ToolName> {
         match &self.subject {
             Subject::Tool { tool, .. } => Some(tool),

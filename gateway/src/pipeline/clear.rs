@@ -1,31 +1,42 @@
 //! Stage 5: does it go on?
 //!
-//! Promised: only an ALLOW that is recorded goes on. DENY and STEP_UP come back as results with `isError` and a short
-//! reason, since that is what an agent can read and act on; what is wrong with the message itself is a JSON-RPC error.
+//! Promised: only an ALLOW that is recorded goes on. DENY comes back as a result with `isError` and a short reason, since
+//! that is what an agent can read and act on; STEP_UP waits for a person first, and an answer takes the call round again
+//! from the top. What is wrong with the message itself is a JSON-RPC error.
 
-use super::{Recorded, Subject};
+use super::{Recorded, Subject, Turn};
 use crate::answer::{Answer, Body};
+use crate::holds;
+use crate::house::House;
 use crate::slip::receipt_for;
 use counterfoil_core::statement::{Reason, Verdict};
 
-/// A recorded ALLOW of a tool that its provider lists.
+/// A recorded ALLOW, or a verdict that only says what it would have been, of a tool that its provider lists.
 pub struct Cleared(pub Recorded);
 
-pub fn clear(recorded: Recorded) -> Result<Cleared, Answer> {
+pub async fn clear(recorded: Recorded, house: &House) -> Result<Cleared, Turn> {
     let decision = recorded.judged.decided.signed.payload();
+    let (verdict, reason) = (decision.verdict, decision.reason);
     let is_tool = matches!(recorded.judged.call.subject, Subject::Tool { .. });
-    if decision.verdict == Verdict::Allow && decision.is_cleared() && is_tool {
+    if decision.is_cleared() && is_tool {
         return Ok(Cleared(recorded));
+    }
+    if verdict == Verdict::StepUp && is_tool {
+        return Err(holds::wait(recorded, why(reason), house).await);
     }
     let body = match &recorded.judged.call.subject {
         Subject::Refused { tell, .. } => tell.clone(),
-        Subject::Tool { .. } => Body::refusing(&said(decision.verdict, decision.reason)),
+        Subject::Tool { .. } => Body::refusing(&denied(reason)),
     };
-    Err(Answer { body, receipt: Some(receipt_for(&recorded)) })
+    Err(Turn::Ended(Answer { body, receipt: Some(receipt_for(&recorded)) }))
 }
 
-fn said(verdict: Verdict, reason: Reason) -> String {
-    let why = match reason {
+fn denied(reason: Reason) -> String {
+    format!("Denied, not executed: {}. Nothing was sent to the tool.", why(reason))
+}
+
+fn why(reason: Reason) -> &'static str {
+    match reason {
         Reason::Rule => "a rule of this project says so",
         Reason::NoRule => "no rule of this project allows it",
         Reason::UnknownTool => "the tool is not in this project's registry",
@@ -36,19 +47,10 @@ fn said(verdict: Verdict, reason: Reason) -> String {
         Reason::NoSuchTool | Reason::NotBindable | Reason::Malformed => "the call is malformed",
         Reason::Revoked | Reason::OverCap | Reason::Stale | Reason::Skew => "the ledger does not take it",
         Reason::PersonRequired => "a person has to do this",
-        Reason::AnsweredNo => "a person said no",
-        Reason::HoldExpired => "nobody answered in time",
+        Reason::AnsweredNo => "a person said no to this call",
+        Reason::HoldExpired => "nobody answered in time. Repeat the call to ask again",
         Reason::ControlVerb => "nothing that decides can be changed from here",
         Reason::Grant | Reason::Approved | Reason::BreakGlass => "what allowed it no longer does",
-    };
-    match verdict {
-        Verdict::StepUp => format!(
-            "Held, not executed: {why}. A person would have to approve this call, and nobody can answer held calls \
-             yet. Repeating it changes nothing."
-        ),
-        Verdict::Allow | Verdict::Deny | Verdict::Modify | Verdict::Defer => {
-            format!("Denied, not executed: {why}. Nothing was sent to the tool.")
-        }
     }
 }
 
@@ -59,9 +61,7 @@ mod tests {
     #[test]
     fn every_reason_has_words_that_say_nothing_was_executed() {
         for reason in Reason::ALL {
-            for verdict in [Verdict::Deny, Verdict::StepUp] {
-                assert!(said(verdict, *reason).contains("not executed"), "{reason}");
-            }
+            assert!(denied(*reason).starts_with("Denied, not executed: "), "{reason}");
         }
     }
 }

@@ -3,8 +3,8 @@
 //! Promised: only a decision whose receipt verified leaves this stage. Where it is not known whether the ledger has it,
 //! nothing is sent, and an observation says so in case it has.
 
-use super::{Judged, Priced};
-use crate::call::Received;
+use super::{Judged, Priced, Turn};
+use crate::answer::Answer;
 use crate::decision::Decided;
 use crate::house::{House, Project};
 use crate::observation::{Seen, observe};
@@ -18,32 +18,27 @@ pub struct Recorded {
     pub acknowledged: Acknowledged,
 }
 
-/// There is no record, and therefore no call.
-pub enum Unrecorded {
-    /// The rules, the kill switch or the clock moved between judging and recording: judge again.
-    Overtaken(Box<Received>),
-    Failed,
-}
-
-pub async fn record(priced: Priced, house: &House) -> Result<Recorded, Unrecorded> {
-    let Priced(judged) = priced;
+pub async fn record(priced: Priced, house: &House) -> Result<Recorded, Turn> {
+    let Priced(mut judged) = priced;
     let project = judged.call.received.caller.project.clone();
     let credential = judged.call.received.caller.key;
+    let parked = judged.parked.take();
     let signed = &judged.decided.signed;
-    let fate = project.recorder.record(signed, credential, judged.judged_at).await;
+    let fate = project.recorder.record(signed, credential, parked, judged.judged_at).await;
     match fate {
         Fate::Recorded(acknowledged) => Ok(recorded(judged, *acknowledged, house)),
         Fate::Refused(RefusedReason::Stale | RefusedReason::Killed | RefusedReason::Skew) => {
-            Err(Unrecorded::Overtaken(Box::new(judged.call.received)))
+            Err(Turn::Overtaken(Box::new(judged.call.received)))
         }
+        Fate::Refused(RefusedReason::HoldGone) => Err(Turn::Ended(Answer::hold_gone())),
         Fate::Refused(reason) => {
             tracing::warn!(project = %project.id, ?reason, "decision refused by the ledger");
-            Err(Unrecorded::Failed)
+            Err(Turn::Unrecorded)
         }
-        Fate::NotTaken => Err(Unrecorded::Failed),
+        Fate::NotTaken => Err(Turn::Unrecorded),
         Fate::InDoubt => {
             not_sent(&judged, &project, house);
-            Err(Unrecorded::Failed)
+            Err(Turn::Unrecorded)
         }
     }
 }

@@ -1,5 +1,6 @@
 //! An evidence service in memory: numbers, chains, signs checkpoints, and refuses what RECORD.md refuses.
 
+use super::holds::{self, FakeHolds};
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
@@ -61,6 +62,7 @@ pub struct LedgerState {
     pub snapshot: Snapshot,
     pub statements: Vec<Value>,
     pub openings: HashMap<Digest, String>,
+    pub holds: FakeHolds,
     /// What providers stated in their results, and which.
     pub executions: Vec<(ProviderId, String)>,
     /// What it was told that tools are listed as.
@@ -93,6 +95,7 @@ impl Ledger {
                 snapshot: snapshot.with_version(),
                 statements: Vec::new(),
                 openings: HashMap::new(),
+                holds: FakeHolds::default(),
                 executions: Vec::new(),
                 definitions: Vec::new(),
                 batches: Vec::new(),
@@ -105,6 +108,8 @@ impl Ledger {
         let router = Router::new()
             .route("/internal/v1/record", post(record))
             .route("/internal/v1/control", get(control))
+            .route("/internal/v1/holds", get(holds::newest))
+            .route("/internal/v1/holds/{hold}", get(holds::one))
             .route("/internal/v1/definitions", post(definitions))
             .route("/v1/{*rest}", any(vendor))
             .with_state(ledger.clone());
@@ -297,6 +302,14 @@ impl LedgerState {
             && let Some(reason) = self.refuses(decision)
         {
             return ItemAnswer::Refused { digest: Some(digest), reason };
+        }
+        if let Statement::Decision(decision) = &statement {
+            if decision.is_cleared() && !self.holds.use_up(decision) {
+                return ItemAnswer::Refused { digest: Some(digest), reason: RefusedReason::HoldGone };
+            }
+            if let Some(parked) = item.parked {
+                self.holds.open(decision, digest, parked);
+            }
         }
         self.statements.push(envelope.payload().clone());
         let receipt = self.place(envelope.bytes(), statement.kind(), item.project, now);

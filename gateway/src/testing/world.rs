@@ -70,6 +70,11 @@ impl World {
         Self { ledger, host, disclosure, folder, stop: Some(stop), running: Some(running) }
     }
 
+    /// The same world, spoken to under another key.
+    pub fn with_key(self, key: &str) -> Self {
+        Self { host: self.host.with_key(key), ..self }
+    }
+
     /// Publishes another registry and other rules.
     pub fn publish(&self, change: impl FnOnce(&mut Documents)) {
         self.ledger.change(|snapshot| {
@@ -153,6 +158,7 @@ fn config(folder: &TempDir, evidence_url: String) -> Config {
         hosts: ["127.0.0.1".to_owned()].into(),
         origins: Default::default(),
         limits: Default::default(),
+        holds: crate::config::HoldsConfig { wait_ms: 0, ..Default::default() },
         projects: vec![ProjectConfig { id: PROJECT.parse().expect("an id"), log_key: None }],
         providers: [("notes".parse().expect("an id"), provider)].into(),
     }
