@@ -13,6 +13,7 @@ pub(super) enum Form {
 impl Form {
     /// None for a body that is not ours to look into.
     pub(super) fn of(content_type: &str) -> Option<Self> {
+        let content_type = content_type.to_ascii_lowercase();
         if content_type.starts_with("text/event-stream") {
             Some(Self::Events)
         } else {

@@ -27,7 +27,8 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// The body of every answer: the inner one's, or the guard's own.
 pub type ResponseBody = UnsyncBoxBody<Bytes, BoxError>;
 
-/// Puts a [`Guard`] before a service. Stands outside whatever reads bodies.
+/// Puts a [`Guard`] before a service. Stands outside whatever reads bodies, and inside whatever compresses answers: it signs for
+/// a result that it can read.
 #[derive(Clone)]
 pub struct GuardLayer(Guard);
 
