@@ -36,7 +36,13 @@ pub(super) struct GrantTexts {
     nonce: Option<Nonce16>,
     documents: HashMap<Digest, GrantDocument>,
     /// What was compiled last: neighbouring decisions mostly need the same.
-    last: RefCell<Option<(Digest, Vec<Digest>, Rc<Grants>)>>,
+    last: RefCell<Option<Compiled>>,
+}
+
+struct Compiled {
+    policy: Digest,
+    of: Vec<Digest>,
+    grants: Rc<Grants>,
 }
 
 impl GrantTexts {
@@ -66,13 +72,14 @@ impl GrantTexts {
             return Some(Rc::default());
         }
         let mut last = self.last.borrow_mut();
-        if let Some((policy, of, grants)) = last.as_ref()
-            && (*policy, of.as_slice()) == (bundle.digest(), digests)
+        let policy = bundle.digest();
+        if let Some(known) = last.as_ref()
+            && (known.policy, known.of.as_slice()) == (policy, digests)
         {
-            return Some(Rc::clone(grants));
+            return Some(Rc::clone(&known.grants));
         }
         let grants = Rc::new(Grants::compile(&self.of(digests)?, bundle));
-        *last = Some((bundle.digest(), digests.to_vec(), Rc::clone(&grants)));
+        *last = Some(Compiled { policy, of: digests.to_vec(), grants: Rc::clone(&grants) });
         Some(grants)
     }
 
