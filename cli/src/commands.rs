@@ -16,6 +16,7 @@ mod holds;
 mod import;
 mod init;
 mod keys;
+mod kill;
 mod package;
 mod page;
 mod policy;
@@ -26,9 +27,12 @@ mod stdio;
 mod verify;
 mod verify_page;
 mod watch;
+mod windows;
 mod wrap;
 
 use std::process::ExitCode;
+
+use counterfoil_evidence::setup::Window;
 
 /// Governed tool calls with receipts that a stranger can check.
 #[derive(clap::Parser)]
@@ -86,6 +90,16 @@ enum Command {
     /// List what people granted for a time; take it back, shorten or renew it
     #[command(subcommand)]
     Grants(grants::Command),
+    /// Stop a project, an agent, a connection or an environment: nothing of it is allowed any more
+    Kill(kill::Kill),
+    /// Let run again what a kill stopped
+    Resume(kill::Resume),
+    /// For a while let run, marked, what nothing allows; what a rule denies stays denied
+    #[command(subcommand)]
+    Breakglass(windows::Command),
+    /// For a while say what published rules refuse or hold, without enforcing it
+    #[command(subcommand)]
+    Shadow(windows::Command),
     /// Show or change how long bodies are kept
     Retention(retention::Arguments),
     /// Say who may see the project's page
@@ -125,6 +139,10 @@ impl Program {
             Command::Findings(command) => done(findings::run(command).await),
             Command::Holds(command) => done(holds::run(command).await),
             Command::Grants(command) => done(grants::run(command).await),
+            Command::Kill(arguments) => kill::kill(arguments).await,
+            Command::Resume(arguments) => kill::resume(arguments).await,
+            Command::Breakglass(command) => done(windows::run(command, Window::Breakglass).await),
+            Command::Shadow(command) => done(windows::run(command, Window::Shadow).await),
             Command::Retention(arguments) => done(retention::run(arguments).await),
             Command::Page(arguments) => done(page::run(arguments).await),
             Command::Fsck(arguments) => fsck::run(arguments).await,

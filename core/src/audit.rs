@@ -22,6 +22,7 @@ pub(crate) mod keys;
 mod stored;
 
 pub use broken::{Broken, Fault, Place};
+pub use control::listed;
 pub use stored::{
     StoredCheckpoint, StoredColumns, StoredDocument, StoredEntry, StoredHead, StoredKey, StoredProject,
     StoredTombstone,

@@ -1,14 +1,17 @@
-//! What decides: published registry and rules, kill, and the snapshot that gateways fetch and follow.
+//! What decides: published registry and rules, kills, windows, and the snapshot that gateways fetch and follow.
 //!
 //! Promised: whatever changes what decides is an entry that carries the new control, floor and gen; a narrowing
 //! moves the floor, so that decisions judged before it are refused as stale by the record transaction.
 //! Not promised: that a gateway's snapshot is fresh. Nothing rests on it: the record transaction judges again.
 
+pub(crate) mod acts;
 pub(crate) mod kill;
 pub(crate) mod publish;
+pub(crate) mod resume;
 pub(crate) mod routes;
 pub(crate) mod snapshot;
 pub(crate) mod store;
+pub(crate) mod windows;
 
 use counterfoil_core::id::looks_like_an_address;
 

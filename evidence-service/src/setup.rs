@@ -12,6 +12,7 @@ mod credentials;
 mod database;
 mod directory;
 mod findings;
+mod governance;
 mod holds;
 mod keys;
 mod projects;
@@ -40,6 +41,7 @@ use crate::ledger::{AppendError, HeadsFileError, Keys, Ledger, Project};
 pub use credentials::{ApiKey, IssuedToken};
 pub use database::{DEFAULT_DATABASE, migrate, prepare_database};
 pub use findings::{Listed, Which};
+pub use governance::{InForce, Reported, Turn, Window};
 pub use holds::{
     AnswerError, Answering, Changed, GrantChange, GrantError, Held, Shown, StandingGrant, WhichGrants, word,
 };

@@ -54,6 +54,8 @@ pub enum Asked {
         name: String,
         params: Params,
     },
+    /// A method that only an operator may ask for, and not here.
+    ControlVerb,
     /// The message had no reading that names a call; the front says why to the caller.
     Unreadable,
 }

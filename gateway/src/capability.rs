@@ -14,7 +14,7 @@ use counterfoil_core::issuer::Issuer;
 use counterfoil_core::json::canonical;
 use counterfoil_core::key::{Capability, SigningKey};
 use counterfoil_core::nonce::{Nonce16, base64url};
-use counterfoil_core::statement::Decision;
+use counterfoil_core::statement::{Decision, Effect, Verdict};
 use counterfoil_core::time::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -49,7 +49,8 @@ impl Slip<'_> {
         let iat = now.millis() / 1000;
         let decided = self.decision.at.millis() / 1000;
         Claims {
-            adv: None,
+            adv: (self.decision.effect == Effect::Advisory && self.decision.verdict != Verdict::Allow)
+                .then_some(true),
             apv: self.decision.answers.as_ref().map(|answers| answers.answer),
             aud: self.aud.to_owned(),
             call: Call {

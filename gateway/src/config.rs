@@ -45,6 +45,9 @@ pub struct Config {
     pub credentials: Option<PathBuf>,
     /// `production` refuses published sample keys.
     pub mode: Mode,
+    /// Whether `/readyz` waits until a forbidden call was refused and recorded on each transport. Two entries a start and
+    /// project. Without this member: in `production`.
+    pub self_test: Option<bool>,
     /// Names by which we may be called (`Host`, any port). Others are refused: they are how a web page in a browser on
     /// this machine would reach us by rebinding a name.
     #[serde(default = "loopback_names")]

@@ -14,8 +14,10 @@ use arc_swap::ArcSwapOption;
 use counterfoil_core::control::{Snapshot, Unchanged};
 use counterfoil_core::id::ProjectId;
 use counterfoil_core::key::Jwk;
+use counterfoil_core::statement::Decision;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// Each poll ends after this long, so that a gateway knows within two seconds that nothing changed.
@@ -31,6 +33,8 @@ pub struct Follower {
     clock: Arc<LedgerClock>,
     known: ArcSwapOption<Control>,
     heard: Mutex<Heard>,
+    /// Says that what is known changed.
+    news: watch::Sender<()>,
     /// Our own decision keys: receipts of our decisions are checked with them, whatever a snapshot says.
     own: Arc<[Jwk]>,
     pinned_log: Option<Arc<str>>,
@@ -60,6 +64,7 @@ impl Follower {
             clock,
             known: ArcSwapOption::empty(),
             heard: Mutex::default(),
+            news: watch::Sender::new(()),
             own: own.into(),
             pinned_log: pinned_log.map(Arc::from),
         }
@@ -83,6 +88,16 @@ impl Follower {
             (Some(fault), _) => Some(fault),
             (None, false) => Some("control_unknown"),
             (None, true) => None,
+        }
+    }
+
+    /// Returns once a kill that covers this decision is known; else never. For calls in flight: no ALLOW hangs on it.
+    pub async fn until_stopped(&self, decision: &Decision) {
+        let mut news = self.news.subscribe();
+        while !self.known().is_some_and(|known| known.stops(decision)) {
+            if news.changed().await.is_err() {
+                return std::future::pending().await;
+            }
         }
     }
 
@@ -194,5 +209,6 @@ impl Follower {
             "control changed"
         );
         self.known.store(Some(Arc::new(control)));
+        self.news.send_replace(());
     }
 }

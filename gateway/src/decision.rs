@@ -213,8 +213,8 @@ fn standing<'a>(call: &'a Classified, approval: Option<&'a Answers>) -> Standing
     Standing {
         grants: control.grants.digests(caller.agent),
         approval,
-        breakglass_until: None,
-        shadow_until: None,
+        breakglass_until: snapshot.breakglass_until,
+        shadow_until: snapshot.shadow_until,
         stopped: snapshot.killed || snapshot.stopped.iter().any(stops),
     }
 }
@@ -265,7 +265,8 @@ fn wants_slip(call: &Classified, judgement: &Judgement) -> bool {
         let registry = call.control.bundle.registry();
         registry.provider(id).is_some_and(|p| p.capability())
     };
-    judgement.verdict == Verdict::Allow
+    let goes_out = judgement.verdict == Verdict::Allow || judgement.effect == Effect::Advisory;
+    goes_out
         && call.received.provider.as_ref().is_some_and(|p| asks(p.id.as_str()))
 }
 

@@ -76,6 +76,8 @@ async fn nothing() -> Response {
 }
 
 #[cfg(test)]
+mod control_tests;
+#[cfg(test)]
 mod foreign_tests;
 #[cfg(test)]
 mod hold_tests;

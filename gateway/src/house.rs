@@ -13,6 +13,7 @@ use crate::holds::Holds;
 use crate::in_flight::InFlight;
 use crate::metrics::Metrics;
 use crate::recorder::Recorder;
+use crate::self_test::SelfTest;
 use crate::shelf::Shelf;
 use crate::upstream::{Fleet, Start};
 use counterfoil_core::commitment::hmac_sha256;
@@ -55,6 +56,7 @@ pub struct Project {
     pub recorder: Recorder,
     pub executions: Arc<Executions>,
     pub clock: Arc<LedgerClock>,
+    pub self_test: SelfTest,
 }
 
 pub struct Provider {
@@ -99,6 +101,12 @@ fn pairwise(key: &[u8; 32], aud: &str, principal: Option<&str>) -> String {
 impl Project {
     /// Why nothing can be judged now, or nothing if all is well.
     pub fn fault(&self) -> Option<&'static str> {
+        let untested = || (!self.self_test.is_passed()).then_some("self_test");
+        self.fault_before_the_test().or_else(untested)
+    }
+
+    /// As [`Project::fault`], for the self-test itself.
+    pub fn fault_before_the_test(&self) -> Option<&'static str> {
         let no_time = || self.clock.now().is_err().then_some("clock_unknown");
         self.control.fault().or_else(no_time)
     }

@@ -84,4 +84,6 @@ mod grant_tests;
 #[cfg(test)]
 mod hold_tests;
 #[cfg(test)]
+mod kill_tests;
+#[cfg(test)]
 mod tests;

@@ -21,11 +21,12 @@ use crate::in_flight::InFlight;
 use crate::listener;
 use crate::metrics::Metrics;
 use crate::recorder::{Courier, Recorder};
+use crate::self_test::{SelfTest, until_passed};
 use crate::shelf::Shelf;
 use crate::upstream::{Fleet, Site, SiteError, Start};
 use counterfoil_core::id::{InstanceId, ProviderId};
 use counterfoil_jwks::{
-    CredentialError, Credentials, Holder, KekError, KekSource, Secret, Store, StoreError, secret,
+    CredentialError, Credentials, Holder, KekError, KekSource, Mode, Secret, Store, StoreError, secret,
 };
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -103,7 +104,8 @@ impl Gateway {
             None => None,
         };
         let address = listener.local_addr().map_err(|error| ServeError::Listen(config.listen, error))?;
-        let (projects, couriers) = projects(&config.projects, &keys, &evidence);
+        let wanted = config.self_test.unwrap_or(config.mode == Mode::Production);
+        let (projects, couriers) = projects(&config.projects, &keys, &evidence, wanted);
         let house = Arc::new(House {
             names: Names { hosts: config.hosts, origins: config.origins },
             rates: Rates::new(&config.limits),
@@ -136,6 +138,8 @@ impl Gateway {
             let control = project.control.clone();
             let stop = stop_following.clone();
             followers.spawn(async move { control.follow(stop).await });
+            let (project, house, stop) = (project.clone(), self.house.clone(), stop_following.clone());
+            followers.spawn(async move { until_passed(project, house, stop).await });
         }
         let (tidied, stop_tidying) = (self.house.clone(), stop_following.clone());
         followers.spawn(async move { tidied.fleet.keep_tidy(stop_tidying).await });
@@ -197,6 +201,7 @@ fn projects(
     configs: &[ProjectConfig],
     keys: &Keys,
     evidence: &Arc<Evidence>,
+    self_test: bool,
 ) -> (Vec<Arc<Project>>, Vec<(Courier, Messenger)>) {
     let instance = evidence.instance();
     let mut projects = Vec::new();
@@ -214,7 +219,8 @@ fn projects(
             Recorder::new(config.id, instance, evidence.clone(), control.clone(), clock.clone());
         let (executions, messenger) = Executions::new(config.id, instance, evidence.clone());
         couriers.push((courier, messenger));
-        projects.push(Arc::new(Project { id: config.id, control, recorder, executions, clock }));
+        let self_test = SelfTest::wanted(self_test);
+        projects.push(Arc::new(Project { id: config.id, control, recorder, executions, clock, self_test }));
     }
     (projects, couriers)
 }

@@ -92,9 +92,9 @@ fn judge(bundle: &Bundle, grants: &Grants, facts: &Facts) -> Judgement {
     match facts.unclassified {
         None => bounds::with_room_to_judge(|| ask(bundle, grants, facts))
             .unwrap_or_else(|PolicyError| Judgement::error()),
-        Some(reason @ (Reason::NoSuchTool | Reason::NotBindable | Reason::Malformed)) => {
-            Judgement::without_rule(Verdict::Deny, reason)
-        }
+        Some(
+            reason @ (Reason::NoSuchTool | Reason::NotBindable | Reason::Malformed | Reason::ControlVerb),
+        ) => Judgement::without_rule(Verdict::Deny, reason),
         Some(reason @ (Reason::UnknownTool | Reason::NounMissing | Reason::DefinitionChanged))
             if held_rightly(bundle, facts, reason) =>
         {

@@ -85,6 +85,8 @@ pub enum Refusal {
     NoSuchTool,
     NotBindable,
     Malformed,
+    /// It asked for something that only an operator does.
+    ControlVerb,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -202,6 +204,7 @@ impl Facts {
             Refusal::NoSuchTool => Reason::NoSuchTool,
             Refusal::NotBindable => Reason::NotBindable,
             Refusal::Malformed => Reason::Malformed,
+            Refusal::ControlVerb => Reason::ControlVerb,
         });
         facts
     }

@@ -59,6 +59,9 @@ pub struct HeadRow {
     pub policy: Option<Vec<u8>>,
     pub registry: Option<Vec<u8>>,
     pub rules: Option<Vec<u8>>,
+    pub stopped: String,
+    pub breakglass_until: Option<i64>,
+    pub shadow_until: Option<i64>,
     pub checkpoint: String,
 }
 
@@ -136,6 +139,9 @@ impl HeadRow {
             policy: self.policy.as_deref(),
             registry: self.registry.as_deref(),
             rules: self.rules.as_deref(),
+            stopped: &self.stopped,
+            breakglass_until: self.breakglass_until,
+            shadow_until: self.shadow_until,
             checkpoint: &self.checkpoint,
         }
     }

@@ -7,6 +7,7 @@ use crate::digest::{Digest, hex};
 use crate::statement::{
     Decision, GrantEvent, Kill, Published, PublishedType, Resume, Scope, Statement, WindowEvent,
 };
+use crate::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Default)]
@@ -16,6 +17,9 @@ pub(crate) struct Control {
     generation: u64,
     killed: bool,
     stopped: BTreeSet<Scope>,
+    /// Until when windows stand; time alone ends them too.
+    breakglass_until: Option<Timestamp>,
+    shadow_until: Option<Timestamp>,
     registry: Option<Digest>,
     rules: Option<Digest>,
     /// The bundle in force from a control number on. What no decision may name any more is dropped.
@@ -31,11 +35,18 @@ enum Floor {
     Stays,
 }
 
-fn window(event: WindowEvent) -> Floor {
+fn window(event: WindowEvent, until: Timestamp) -> (Floor, Option<Timestamp>) {
     match event {
-        WindowEvent::Opened => Floor::Stays,
-        WindowEvent::Closed => Floor::Follows,
+        WindowEvent::Opened => (Floor::Stays, Some(until)),
+        WindowEvent::Closed => (Floor::Follows, None),
     }
+}
+
+/// The column `stopped` of a head: ids, sorted, one space between.
+pub fn listed(stopped: &BTreeSet<Scope>) -> String {
+    let mut ids: Vec<String> = stopped.iter().map(ToString::to_string).collect();
+    ids.sort_unstable();
+    ids.join(" ")
 }
 
 impl Control {
@@ -57,10 +68,14 @@ impl Control {
                 self.step((said.control, said.floor, said.generation), moves, self.generation)
             }
             Statement::Breakglass(said) => {
-                self.step((said.control, said.floor, said.generation), window(said.event), self.generation)
+                let (moves, until) = window(said.event, said.until);
+                self.breakglass_until = until;
+                self.step((said.control, said.floor, said.generation), moves, self.generation)
             }
             Statement::Shadow(said) => {
-                self.step((said.control, said.floor, said.generation), window(said.event), self.generation)
+                let (moves, until) = window(said.event, said.until);
+                self.shadow_until = until;
+                self.step((said.control, said.floor, said.generation), moves, self.generation)
             }
             Statement::Coverage(said) => self.unmoved((said.control, said.floor, said.generation)),
             Statement::Settings(said) => self.unmoved((said.control, said.floor, said.generation)),
@@ -100,6 +115,7 @@ impl Control {
         let Some(scope) = &said.scope else {
             self.step(numbers, Floor::Follows, self.generation + 1)?;
             self.killed = true;
+            (self.breakglass_until, self.shadow_until) = (None, None);
             return Ok(());
         };
         self.step(numbers, Floor::Follows, self.generation)?;
@@ -178,6 +194,10 @@ impl Control {
         at("floor").same(head.floor, signed(self.floor))?;
         at("gen").same(head.generation, signed(self.generation))?;
         at("killed").same(head.killed, self.killed)?;
+        at("stopped").same(head.stopped, listed(&self.stopped).as_str())?;
+        let until = |window: Option<Timestamp>| window.map(Timestamp::millis);
+        at("breakglass_until").same_or_null(head.breakglass_until, until(self.breakglass_until))?;
+        at("shadow_until").same_or_null(head.shadow_until, until(self.shadow_until))?;
         same("policy", head.policy, self.bundles.values().next_back().copied())?;
         same("registry", head.registry, self.registry)?;
         same("rules", head.rules, self.rules)

@@ -80,6 +80,10 @@ pub struct StoredHead<'a> {
     pub policy: Option<&'a [u8]>,
     pub registry: Option<&'a [u8]>,
     pub rules: Option<&'a [u8]>,
+    /// What is killed besides the project, by its ids: sorted, one space between.
+    pub stopped: &'a str,
+    pub breakglass_until: Option<i64>,
+    pub shadow_until: Option<i64>,
     pub checkpoint: &'a str,
 }
 

@@ -65,10 +65,11 @@ async fn look(
 
 async fn read(tx: &ProjectTx<'_>, project: &Project, head: &Head) -> Result<Snapshot, DatabaseError> {
     let rows = keys::all(tx).await?;
+    let now = clock::now();
     let snapshot = Snapshot {
         v: 1,
         version: Digest::of(b""),
-        ledger_time: clock::now(),
+        ledger_time: now,
         project: project.id,
         iss: project.issuer.clone(),
         env: project.env,
@@ -76,9 +77,9 @@ async fn read(tx: &ProjectTx<'_>, project: &Project, head: &Head) -> Result<Snap
         floor: head.floor,
         generation: head.generation,
         killed: head.killed,
-        stopped: Vec::new(),
-        breakglass_until: None,
-        shadow_until: None,
+        stopped: head.stopped.iter().cloned().collect(),
+        breakglass_until: head.breakglass_until.filter(|until| *until > now),
+        shadow_until: head.shadow_until.filter(|until| *until > now),
         base_verdict: project.base_verdict,
         policy: head.documents.policy,
         documents: documents(tx, head).await?,

@@ -2,10 +2,12 @@
 //!
 //! Held in one row whose lock orders every append of the project.
 
+use std::collections::BTreeSet;
+
 use counterfoil_core::digest::Digest;
 use counterfoil_core::entry::{Kind, genesis};
 use counterfoil_core::id::ProjectId;
-use counterfoil_core::statement::Counts;
+use counterfoil_core::statement::{Counts, Scope};
 use counterfoil_core::time::Timestamp;
 use counterfoil_core::tree::{Frontier, Hash};
 
@@ -23,6 +25,11 @@ pub(crate) struct Head {
     pub(crate) generation: u64,
     pub(crate) killed: bool,
     pub(crate) documents: Documents,
+    /// Agents, connections and environments that are killed.
+    pub(crate) stopped: BTreeSet<Scope>,
+    /// Until when windows stand, or stood: time alone ends them too.
+    pub(crate) breakglass_until: Option<Timestamp>,
+    pub(crate) shadow_until: Option<Timestamp>,
 }
 
 /// Digests of what is in force; null until published.
@@ -48,6 +55,9 @@ impl Head {
             generation: 0,
             killed: false,
             documents: Documents::default(),
+            stopped: BTreeSet::new(),
+            breakglass_until: None,
+            shadow_until: None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Which statements of a batch get in. Pure: the head, what was read under its lock, and the time are arguments.
 //!
 //! Items are taken in order and each is accepted or refused alone. Only what would let a call go out (ALLOW, or any
-//! advisory verdict) is held against kill, gen, floor, credentials and the answer it names; a DENY meets only signature and skew, and an
+//! advisory verdict) is held against kills, windows, gen, floor, credentials and the answer it names; a DENY meets only signature and skew, and an
 //! observation only its signature, so that nothing stops a refusal from being recorded.
 
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use counterfoil_core::digest::Digest;
 use counterfoil_core::id::{HoldId, KeyId};
 use counterfoil_core::key::{Purpose, Thumbprint};
 use counterfoil_core::record::RefusedReason;
-use counterfoil_core::statement::{Decision, Environment, Reason, Statement};
+use counterfoil_core::statement::{Decision, Effect, Environment, Mark, Reason, Statement};
 use counterfoil_core::time::Timestamp;
 
 use super::facts::{Facts, Stored};
@@ -135,7 +135,7 @@ fn fate(candidate: &Candidate, head: &Head, facts: &Facts, at: Timestamp, so_far
         return fate;
     }
     let obstacle = skewed(decision, at)
-        .or_else(|| gate(decision, candidate.credential, head, facts))
+        .or_else(|| gate(decision, candidate.credential, head, facts, at))
         .or_else(|| held(candidate, decision, facts, at, so_far));
     obstacle.map_or(Fate::Recorded(so_far.accepted.len()), Fate::Refused)
 }
@@ -174,10 +174,10 @@ fn stored(seq: u64, head: &Head, facts: &Facts, at: Timestamp) -> Fate {
     if !decision.is_cleared() {
         return Fate::Stored(seq);
     }
-    if head.killed || decision.generation != head.generation {
+    if is_killed(decision, head) {
         return Fate::Refused(RefusedReason::Killed);
     }
-    let expired = at.millis() - entry.at.millis() > REPLAY_MILLIS;
+    let expired = at.millis() - entry.at.millis() > REPLAY_MILLIS || !window_stands(decision, head, at);
     if expired || decision.control < head.floor {
         return Fate::Refused(RefusedReason::Stale);
     }
@@ -189,12 +189,39 @@ fn skewed(decision: &Decision, at: Timestamp) -> Option<RefusedReason> {
     (ahead > AHEAD_MILLIS || -ahead > BEHIND_MILLIS).then_some(RefusedReason::Skew)
 }
 
-fn gate(decision: &Decision, credential: Option<KeyId>, head: &Head, facts: &Facts) -> Option<RefusedReason> {
+/// The project, or what this call comes from.
+fn is_killed(decision: &Decision, head: &Head) -> bool {
+    head.killed
+        || decision.generation != head.generation
+        || head.stopped.iter().any(|scope| scope.covers(decision))
+}
+
+/// Whether the windows that this decision leans on are open; shadow softens published rules and nothing else. Time alone ends one, so control and floor cannot say it.
+fn window_stands(decision: &Decision, head: &Head, at: Timestamp) -> bool {
+    let stands = |until: Option<Timestamp>| until.is_some_and(|until| at < until);
+    let leans_on_shadow = decision.effect == Effect::Advisory;
+    let softens = matches!(decision.reason, Reason::Rule | Reason::NoRule);
+    let leans_on_breakglass =
+        decision.reason == Reason::BreakGlass || decision.marks.contains(&Mark::BreakGlass);
+    (!leans_on_shadow || (softens && stands(head.shadow_until)))
+        && (!leans_on_breakglass || stands(head.breakglass_until))
+}
+
+fn gate(
+    decision: &Decision,
+    credential: Option<KeyId>,
+    head: &Head,
+    facts: &Facts,
+    at: Timestamp,
+) -> Option<RefusedReason> {
     if !decision.is_cleared() {
         return None;
     }
-    if head.killed || decision.generation != head.generation {
+    if is_killed(decision, head) {
         return Some(RefusedReason::Killed);
+    }
+    if !window_stands(decision, head, at) {
+        return Some(RefusedReason::Stale);
     }
     // The bundle changes only together with the floor, so whatever is above the floor was judged by this one.
     let judged_by_this = Some(decision.policy) == head.documents.policy;

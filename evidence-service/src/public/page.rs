@@ -174,6 +174,24 @@ fn trouble(view: &View) -> Markup {
                 p { "This project was killed: from that entry on nothing is allowed. It was killed " (trouble.kills) " times." }
             }
         }
+        @if !trouble.stopped.is_empty() {
+            div.card.bad role="note" {
+                p { b { "Stopped in part" } }
+                p { "Killed, and nothing of theirs is allowed: " (trouble.stopped.join(", ")) "." }
+            }
+        }
+        @if let Some(until) = &trouble.breakglass_until {
+            div.card.bad role="note" {
+                p { b { "Break-glass" } }
+                p { "Until " (until) " calls run that nothing allows, each with a mark. What a rule refuses stays refused." }
+            }
+        }
+        @if let Some(until) = &trouble.shadow_until {
+            div.card.bad role="note" {
+                p { b { "Rehearsal" } }
+                p { "Until " (until) " what published rules refuse or hold is said and not enforced." }
+            }
+        }
     }
 }
 

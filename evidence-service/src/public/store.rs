@@ -40,7 +40,8 @@ statements! {
                from entries e where e.project_id = $1 and e.kind = 'answer' order by e.seq desc limit $2";
     STANDING_GRANTS = "select count(*) from (select from grants g where g.project_id = $1 and g.ended is null \
                        and g.until > $2 limit $3) as counted";
-    HEAD = "select size, epoch_first, epoch_counts, gen, killed, checkpoint from heads where project_id = $1";
+    HEAD = "select size, epoch_first, epoch_counts, gen, killed, stopped, breakglass_until, shadow_until, checkpoint \
+            from heads where project_id = $1";
     CHECKPOINT = "select checkpoint from heads where project_id = $1";
     SIZE = "select size from heads where project_id = $1";
     AT = "select e.seq, e.at, e.kind, e.body_digest, e.prev, null::bytea as body, e.path, null::text as note \
@@ -162,18 +163,28 @@ pub(super) struct HeadRow {
     pub(super) today: Counts,
     pub(super) generation: u64,
     pub(super) killed: bool,
+    /// Ids of what is killed besides the project.
+    pub(super) stopped: Vec<String>,
+    pub(super) breakglass_until: Option<Timestamp>,
+    pub(super) shadow_until: Option<Timestamp>,
     pub(super) checkpoint: String,
 }
 
 pub(super) async fn head(tx: &ProjectTx<'_>) -> Result<HeadRow, DatabaseError> {
     let row = tx.maybe_row(HEAD, &[&tx.project().uuid()]).await?;
     let row = row.ok_or_else(|| unreadable("a project without a head"))?;
+    let moment = |column: &str| -> Result<Option<Timestamp>, DatabaseError> {
+        row.try_get::<_, Option<i64>>(column)?.map(time).transpose()
+    };
     Ok(HeadRow {
         size: number(row.try_get("size")?)?,
         today_first: number(row.try_get("epoch_first")?)?,
         today: serde_json::from_str(row.try_get("epoch_counts")?).map_err(unreadable)?,
         generation: number(row.try_get("gen")?)?,
         killed: row.try_get("killed")?,
+        stopped: row.try_get::<_, &str>("stopped")?.split_whitespace().map(str::to_owned).collect(),
+        breakglass_until: moment("breakglass_until")?,
+        shadow_until: moment("shadow_until")?,
         checkpoint: row.try_get("checkpoint")?,
     })
 }

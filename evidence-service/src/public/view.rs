@@ -78,6 +78,12 @@ pub(super) struct Trouble {
     /// Why nothing is recorded now, if nothing is.
     pub(super) read_only: Option<String>,
     pub(super) killed: bool,
+    /// Ids of agents and connections, and names of environments, that are killed while the project is not.
+    pub(super) stopped: Vec<String>,
+    /// Until when a break-glass window stands: what nothing allows runs and is marked.
+    pub(super) breakglass_until: Option<Timestamp>,
+    /// Until when a shadow window stands: what published rules refuse is said and not enforced.
+    pub(super) shadow_until: Option<Timestamp>,
     /// How many kills there were.
     pub(super) kills: u64,
     /// Where the self-audit found that the record is not what was signed and numbered.
@@ -161,6 +167,9 @@ impl View {
             trouble: Trouble {
                 read_only: found.stopped.clone(),
                 killed: found.head.killed,
+                stopped: found.head.stopped.clone(),
+                breakglass_until: found.head.breakglass_until.filter(|until| *until > found.now),
+                shadow_until: found.head.shadow_until.filter(|until| *until > found.now),
                 kills: found.head.generation,
                 broken: found.audit.as_ref().and_then(|audit| audit.broken.clone()),
             },

@@ -1,4 +1,4 @@
-//! Publishing what decides, and ending everything.
+//! Publishing what decides.
 
 use counterfoil_core::digest::Digest;
 use counterfoil_core::id::ProjectId;
@@ -7,18 +7,12 @@ use counterfoil_policy::Bundle;
 
 use super::{Setup, SetupError};
 use crate::clock;
-use crate::control::kill::Killing;
 use crate::control::{public_text, publish, store};
 use crate::ledger::AppendError;
 use crate::ledger::append::{Done, Job};
 use crate::ledger::store::read_head;
 
-/// Under whose pseudonym, and why. Both are public.
-#[derive(Clone, Copy, Debug)]
-pub struct Attested<'a> {
-    pub behalf: &'a str,
-    pub reason: Option<&'a str>,
-}
+pub use crate::control::acts::Attested;
 
 /// What was published, and where the project stands now.
 #[derive(Clone, Copy, Debug)]
@@ -49,17 +43,6 @@ impl Setup {
         by: Attested<'_>,
     ) -> Result<Publication, SetupError> {
         self.publish(project, PublishedType::Rules, text, by).await
-    }
-
-    /// `kill/v1`: nothing of this project is allowed any more, on any replica, from its commit on.
-    pub async fn kill(&self, project: ProjectId, by: Attested<'_>) -> Result<Publication, SetupError> {
-        let job = Killing {
-            issuer: self.ledger.project(project).await?.issuer.clone(),
-            behalf: public_text(by.behalf)?,
-            reason: by.reason.map(public_text).transpose()?,
-            signer: &self.ledger.keys().ledger,
-        };
-        self.apply(project, &job).await
     }
 
     async fn publish(

@@ -68,6 +68,9 @@ async fn whatever_a_superuser_edits_is_found_and_its_place_named() {
         ),
         ("update heads set control = 7", "head, column control"),
         ("update heads set killed = true", "head, column killed"),
+        ("update heads set stopped = 'test'", "head, column stopped"),
+        ("update heads set breakglass_until = 1", "head, column breakglass_until"),
+        ("update heads set shadow_until = 1", "head, column shadow_until"),
         ("update signing_keys set ended = 5, ended_at = 1 where purpose = 'decision'", "signing key"),
         (
             "update documents set text = 'permit(principal, action, resource);' where kind = 'rules'",

@@ -215,7 +215,8 @@ async fn an_approval_lifts_what_was_shown_and_nothing_else() {
     }
     let mut advisory = held.goes(&deployment, answer);
     (advisory.verdict, advisory.effect, advisory.args) = (Verdict::StepUp, Effect::Advisory, None);
-    assert_eq!(reason(&send(&deployment, &service, advisory).await), RefusedReason::HoldGone);
+    // No window makes an answer advisory.
+    assert_eq!(reason(&send(&deployment, &service, advisory).await), RefusedReason::Stale);
     recorded(&send(&deployment, &service, held.goes(&deployment, answer)).await);
 }
 

@@ -17,6 +17,7 @@ mod grants;
 mod holding;
 mod holds;
 mod idempotency;
+mod kill;
 mod log;
 mod markup;
 mod matching;

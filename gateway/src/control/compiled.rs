@@ -7,6 +7,7 @@ use counterfoil_core::issuer::Issuer;
 use counterfoil_core::key::{Jwk, JwkSet, Purpose};
 use counterfoil_core::note::vkey;
 use counterfoil_core::receipt::Trust;
+use counterfoil_core::statement::Decision;
 use counterfoil_policy::{Bundle, Grants, Tool};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -91,6 +92,13 @@ impl Control {
     /// Whether this agent may not know that the tool exists.
     pub fn hides(&self, provider: &ProviderId, tool: &ToolName, agent: AgentId) -> bool {
         self.tool(provider, tool).is_some_and(|tool| !tool.is_shown_to(agent))
+    }
+
+    /// Whether a kill covers a call that was decided on.
+    pub fn stops(&self, decision: &Decision) -> bool {
+        self.snapshot.killed
+            || self.snapshot.generation != decision.generation
+            || self.snapshot.stopped.iter().any(|scope| scope.covers(decision))
     }
 
     pub fn iss(&self) -> &Issuer {

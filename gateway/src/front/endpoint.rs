@@ -1,7 +1,7 @@
 //! One POST, from its headers to its answer, and what a refused one leaves behind.
 //!
 //! Promised: every refusal of a caller with a valid key that concerns, or may concern, a tool call is one recorded DENY;
-//! a message that was read and names another method is not. What a caller is told does not depend on the recording.
+//! one that asks for an operator's verb is a DENY of its own (`control_verbs`); a message that names another method is not. What a caller is told does not depend on the recording.
 
 use super::address::Address;
 use super::guard::Stranger;
@@ -9,6 +9,7 @@ use super::rate::TooMuch;
 use super::refusal::Refusal;
 use super::{auth, body, legacy, modern, reply};
 use crate::call::{Asked, Caller, Received, Wants};
+use crate::control_verbs::is_control_verb;
 use crate::envelope::{self, Id, Message};
 use crate::holds::Manner;
 use crate::house::{House, Provider};
@@ -122,11 +123,15 @@ impl Door {
         match self.speak(stranger, parts, body).await {
             Ok(response) => response,
             Err(refused) => {
-                let concerns_a_call = refused.method.as_deref().is_none_or(|m| m == "tools/call")
-                    || refused.names_anothers_task();
-                let receipt = match concerns_a_call {
-                    true => record_refusal(house, caller, origin, provider).await,
-                    false => None,
+                let asked = match refused.method.as_deref() {
+                    None | Some("tools/call") => Some(Asked::Unreadable),
+                    Some(method) if is_control_verb(method) => Some(Asked::ControlVerb),
+                    Some(_) if refused.names_anothers_task() => Some(Asked::Unreadable),
+                    Some(_) => None,
+                };
+                let receipt = match asked {
+                    Some(asked) => record_refusal(house, caller, (origin, provider), asked).await,
+                    None => None,
                 };
                 reply::refusal(refused.id.as_ref(), &refused.refusal, receipt.as_deref())
             }
@@ -165,6 +170,8 @@ impl Door {
 
 async fn converse(exchange: &Exchange, text: &str) -> Result<Response, Refusal> {
     match envelope::read(text)? {
+        Message::Request(request) if is_control_verb(&request.method) => Err(Refusal::control_verb()),
+        Message::Notification { method, .. } if is_control_verb(&method) => Err(Refusal::control_verb()),
         Message::Request(request) if modern::is_meant(exchange, &request) => {
             modern::answer(exchange, request).await
         }
@@ -178,18 +185,19 @@ async fn converse(exchange: &Exchange, text: &str) -> Result<Response, Refusal> 
     }
 }
 
-/// One DENY `malformed`, by the way of every call. None when it could not be recorded; nothing was going to run.
+/// One DENY `malformed` or `control_verb`, by the way of every call. None when it could not be recorded; nothing was going to
+/// run.
 async fn record_refusal(
     house: Arc<House>,
     caller: Caller,
-    origin: Origin,
-    provider: Option<Arc<Provider>>,
+    (origin, provider): (Origin, Option<Arc<Provider>>),
+    asked: Asked,
 ) -> Option<String> {
     let received = Received {
         caller,
         origin,
         provider,
-        asked: Asked::Unreadable,
+        asked,
         wants: Wants::Reference,
         manner: Manner::Repeat,
         round: None,

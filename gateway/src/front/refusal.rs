@@ -47,6 +47,11 @@ impl Refusal {
         Self::new(status, METHOD_NOT_FOUND, "Method not found")
     }
 
+    /// A method that only an operator may ask for, and not here.
+    pub fn control_verb() -> Self {
+        Self::new(StatusCode::OK, METHOD_NOT_FOUND, "nothing that decides can be changed from here")
+    }
+
     pub fn internal() -> Self {
         Self::new(StatusCode::OK, INTERNAL_ERROR, "internal error")
     }

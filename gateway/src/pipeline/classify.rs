@@ -4,16 +4,19 @@
 //! registry, or a refusal with its reason. Both go on to be judged and recorded; neither is sent from here.
 
 use super::Turn;
+use super::clear::denied;
 use crate::answer::{Body, Fault};
 use crate::call::{Asked, Received};
 use crate::chance;
 use crate::control::Control;
+use crate::control_verbs::is_control_verb;
 use crate::decision::bound_arguments;
 use crate::envelope::{Params, Unbindable};
 use crate::house::{House, Provider};
 use crate::upstream::{Away, Connection};
 use counterfoil_core::digest::Digest;
 use counterfoil_core::id::{ActionId, ToolName};
+use counterfoil_core::statement::Reason;
 use counterfoil_policy::{Call, Classification, Refusal, classify as by_registry};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -47,6 +50,9 @@ pub async fn classify(received: Received, house: &House) -> Result<Classified, T
     let control = project.control.known().ok_or(Turn::Unrecorded)?;
     let now = project.clock.now().map_err(|_| Turn::Unrecorded)?;
     let subject = match (&received.asked, received.provider.clone()) {
+        (Asked::Tool { name, .. }, provider) if is_operators(name, provider.as_deref(), &control) => {
+            control_verb(denied(Reason::ControlVerb))
+        }
         (Asked::Tool { name, params }, Some(provider)) => {
             let unbindable = params.arguments().err().cloned();
             let arguments = bound_arguments(params);
@@ -57,6 +63,7 @@ pub async fn classify(received: Received, house: &House) -> Result<Classified, T
             subject(asked_as(params, name), found, unbindable, arguments, &control, &provider)
         }
         (Asked::Tool { name, params }, None) => no_such_tool(unknown_tool(asked_as(params, name))),
+        (Asked::ControlVerb, _) => control_verb(denied(Reason::ControlVerb)),
         (Asked::Unreadable, _) => malformed(),
     };
     // A held call stays the action that it was.
@@ -155,6 +162,17 @@ fn subject(
         },
     );
     Subject::Tool { tool: found.tool, classification, arguments, connection: found.connection }
+}
+
+/// Whether the name is one that only an operator uses, and no person has published a tool under it.
+fn is_operators(name: &str, provider: Option<&Provider>, control: &Control) -> bool {
+    let published =
+        provider.zip(name.parse().ok()).and_then(|(provider, name)| control.tool(&provider.id, &name));
+    published.is_none() && is_control_verb(name)
+}
+
+fn control_verb(words: String) -> Subject {
+    Subject::Refused { why: Refusal::ControlVerb, tool: None, tell: Body::refusing(&words) }
 }
 
 fn malformed() -> Subject {

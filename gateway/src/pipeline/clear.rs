@@ -1,6 +1,6 @@
 //! Stage 5: does it go on?
 //!
-//! Promised: only an ALLOW that is recorded goes on. DENY comes back as a result with `isError` and a short reason, since
+//! Promised: only an ALLOW that is recorded goes on, or what a shadow window made advisory. DENY comes back as a result with `isError` and a short reason, since
 //! that is what an agent can read and act on; STEP_UP waits for a person first, and an answer takes the call round again
 //! from the top. What is wrong with the message itself is a JSON-RPC error.
 
@@ -31,7 +31,8 @@ pub async fn clear(recorded: Recorded, house: &House) -> Result<Cleared, Turn> {
     Err(Turn::Ended(Answer { body, receipt: Some(receipt_for(&recorded)) }))
 }
 
-fn denied(reason: Reason) -> String {
+/// What the agent reads about a call that does not go on.
+pub fn denied(reason: Reason) -> String {
     format!("Denied, not executed: {}. Nothing was sent to the tool.", why(reason))
 }
 
@@ -43,7 +44,7 @@ fn why(reason: Reason) -> &'static str {
         Reason::NounMissing => "the call does not say what it would act on",
         Reason::DefinitionChanged => "the tool's definition changed since it was reviewed",
         Reason::PolicyError => "the rules could not be evaluated",
-        Reason::Killed => "this project is stopped",
+        Reason::Killed => "a person stopped this project, or what this call comes from",
         Reason::NoSuchTool | Reason::NotBindable | Reason::Malformed => "the call is malformed",
         Reason::Revoked | Reason::OverCap | Reason::Stale | Reason::Skew => "the ledger does not take it",
         Reason::PersonRequired => "a person has to do this",

@@ -57,7 +57,7 @@ async fn standing(recorded: &Recorded) -> Result<(), ObservationReason> {
     }
     let known = control.known().ok_or(ObservationReason::TooLate)?;
     let decision = judged.decided.signed.payload();
-    if known.snapshot.killed || known.snapshot.generation != decision.generation {
+    if known.stops(decision) {
         return Err(ObservationReason::Killed);
     }
     match decision.control >= known.snapshot.floor {
@@ -99,10 +99,20 @@ async fn send(recorded: &Recorded, house: &House) -> Seen {
 }
 
 async fn call(connection: &Connection, params: &str, ceiling: Duration, recorded: &Recorded) -> Outcome {
-    let given_up = &recorded.judged.call.received.given_up;
+    let received = &recorded.judged.call.received;
+    // The caller gives a call up, or a kill does.
+    let cancel = received.given_up.child_token();
+    let control = &received.caller.project.control;
+    let decision = recorded.judged.decided.signed.payload();
     // A provider that does not read makes calls wait; the decision does not wait with them.
     let send_by = recorded.judged.judged_at + DECISION_LIFE;
-    connection.ask_by(("tools/call", params), send_by, ceiling, given_up).await
+    let asking = connection.ask_by(("tools/call", params), send_by, ceiling, &cancel);
+    let mut asking = std::pin::pin!(asking);
+    tokio::select! {
+        outcome = &mut asking => return outcome,
+        () = control.until_stopped(decision) => cancel.cancel(),
+    }
+    asking.await
 }
 
 fn leave_observation(judged: &Judged, seen: &Seen, sent_at: Option<Timestamp>, house: &House) {
@@ -136,7 +146,7 @@ fn told(seen: Seen, judged: &Judged) -> Body {
         }
         Seen::Cancelled => Body::refusing("Cancelled. The call may have been executed all the same."),
         Seen::NotSent(ObservationReason::Killed) => {
-            Body::refusing("Not executed. This project was stopped before the call went out.")
+            Body::refusing("Not executed. This was stopped by a person before the call went out.")
         }
         Seen::NotSent(
             ObservationReason::AckUnknown

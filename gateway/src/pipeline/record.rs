@@ -10,7 +10,7 @@ use crate::house::{House, Project};
 use crate::observation::{Seen, observe};
 use crate::recorder::{Acknowledged, Fate};
 use counterfoil_core::record::{OpeningItem, RefusedReason};
-use counterfoil_core::statement::{ObservationReason, Verdict};
+use counterfoil_core::statement::ObservationReason;
 use std::sync::Arc;
 
 pub struct Recorded {
@@ -61,11 +61,11 @@ fn recorded(mut judged: Judged, acknowledged: Acknowledged, house: &House) -> Re
     Recorded { judged, acknowledged }
 }
 
-/// If the ledger has the ALLOW after all, it also has our word that nothing went out under it.
+/// If the ledger has the decision after all, it also has our word that nothing went out under it.
 fn not_sent(judged: &Judged, project: &Arc<Project>, house: &House) {
     let Decided { signed, provider_seed, .. } = &judged.decided;
-    let allowed = signed.payload().verdict == Verdict::Allow;
-    let (true, Ok(now)) = (allowed, project.clock.now()) else {
+    let cleared = signed.payload().is_cleared();
+    let (true, Ok(now)) = (cleared, project.clock.now()) else {
         return;
     };
     let seen = Seen::NotSent(ObservationReason::AckUnknown);

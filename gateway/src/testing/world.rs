@@ -1,6 +1,6 @@
 //! The parts put together.
 
-use super::ledger::{self, Ledger, beginning, log_key};
+use super::ledger::{self, Behaviour, Ledger, beginning, log_key};
 use super::{Host, provider};
 use crate::config::{Config, ProjectConfig, ProviderConfig};
 use crate::control::Control;
@@ -55,8 +55,14 @@ impl World {
 
     /// A world that may never get ready.
     pub async fn unready(change: impl FnOnce(&mut Config)) -> Self {
+        Self::unready_beside(Behaviour::Sound, change).await
+    }
+
+    /// A world whose ledger behaves like that from the first moment on.
+    pub async fn unready_beside(behaviour: Behaviour, change: impl FnOnce(&mut Config)) -> Self {
         let disclosure = EcKeyPair::generate(EcCurve::P256).expect("a key pair");
         let (ledger, evidence_url) = Ledger::start(snapshot(&disclosure)).await;
+        ledger.behave(behaviour);
         let folder = tempfile::tempdir().expect("a folder");
         let mut config = config(&folder, evidence_url);
         change(&mut config);
@@ -155,6 +161,7 @@ fn config(folder: &TempDir, evidence_url: String) -> Config {
         kek_file: Some(path("kek")),
         credentials: None,
         mode: Mode::Dev,
+        self_test: None,
         hosts: ["127.0.0.1".to_owned()].into(),
         origins: Default::default(),
         limits: Default::default(),

@@ -34,7 +34,7 @@ function called(id, params) {
   const path = params.arguments?.path ?? "";
   if (params.name === "refuses") return send(id, "error", JSON.stringify({ code: -32000, message: `not today ${path}`, data: { path } }));
   if (params.name === "slow") tell(path);
-  if (params.name === "slow") return setTimeout(() => send(id, "result", answers.echo(params)), 400);
+  if (params.name === "slow") return setTimeout(() => send(id, "result", answers.echo(params)), params.arguments?.ms ?? 400);
   return send(id, "result", answers[params.name](params));
 }
 

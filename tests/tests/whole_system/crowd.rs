@@ -18,12 +18,12 @@ fn is_long() -> bool {
     seconds().is_some()
 }
 
-fn length(short: u64) -> Duration {
+pub(super) fn length(short: u64) -> Duration {
     Duration::from_secs(seconds().unwrap_or(short))
 }
 
 /// Calls of `callers` agents until the time is up, each with what it was answered and how long that took.
-fn crowd(callers: usize, length: Duration, agent: &Agent) -> Vec<(Answer, Duration)> {
+pub(super) fn crowd(callers: usize, length: Duration, agent: &Agent) -> Vec<(Answer, Duration)> {
     let until = Instant::now() + length;
     let call = || {
         let http = Http::new().expect("a client");
@@ -42,7 +42,7 @@ fn crowd(callers: usize, length: Duration, agent: &Agent) -> Vec<(Answer, Durati
 }
 
 /// Recomputed from outside by the auditor: every key, verdict, policy and place.
-fn is_clean(world: &World) {
+pub(super) fn is_clean(world: &World) {
     let config = world.deployment.folder().join("evidence.toml");
     let jwks = world.deployment.folder().join("pinned.json");
     std::fs::write(&jwks, world.deployment.jwks().expect("a key set")).expect("written");

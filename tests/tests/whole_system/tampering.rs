@@ -186,6 +186,8 @@ fn an_edit_of_checkpoints_head_keys_or_documents_is_found() {
         ("head, column floor".to_owned(), "update heads set floor = 0"),
         ("head, column gen".to_owned(), "update heads set gen = gen + 1"),
         ("head, column killed".to_owned(), "update heads set killed = true"),
+        ("head, column stopped".to_owned(), "update heads set stopped = 'test'"),
+        ("head, column shadow_until".to_owned(), "update heads set shadow_until = 1"),
         ("head, column policy".to_owned(), "update heads set policy = sha256(policy)"),
         ("head, column epoch_counts".to_owned(), "update heads set epoch_counts = '{}'"),
         (

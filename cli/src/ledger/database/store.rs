@@ -20,7 +20,9 @@ const KEYS: &str = "select thumbprint, purpose, provider, x, introduced, introdu
                     from signing_keys where project_id = $1 order by introduced, thumbprint";
 const DOCUMENTS: &str = "select seq, kind, digest, text from documents where project_id = $1 order by seq";
 const HEAD: &str = "select size, root, frontier, last_hash, last_at, epoch_first, epoch_counts, control, floor, \
-                    gen, killed, policy, registry, rules, checkpoint from heads where project_id = $1";
+                    gen, killed, policy, registry, rules, checkpoint, coalesce(to_jsonb(h) ->> 'stopped', ''), \
+                    (to_jsonb(h) ->> 'breakglass_until')::bigint, (to_jsonb(h) ->> 'shadow_until')::bigint \
+                    from heads h where project_id = $1";
 const CHECKPOINTS: &str = "select size, root, at, note from checkpoints \
                            where project_id = $1 and size > $2 order by size limit $3";
 const ENTRIES: &str = "select seq, at, kind, body_digest, prev, hash, body, path, checkpoint_size, action, decision, \
@@ -85,6 +87,10 @@ pub(super) fn head(tx: &mut Transaction<'_>, project: Uuid) -> anyhow::Result<Op
         registry: row.try_get(12)?,
         rules: row.try_get(13)?,
         checkpoint: row.try_get(14)?,
+        // Older databases do not have them, and nothing is in them there.
+        stopped: row.try_get(15)?,
+        breakglass_until: row.try_get(16)?,
+        shadow_until: row.try_get(17)?,
     }))
 }
 

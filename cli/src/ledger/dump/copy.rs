@@ -48,6 +48,10 @@ impl Fields {
         if self.0.iter().any(|(name, _)| name == column) { self.maybe_text(column) } else { Ok(None) }
     }
 
+    fn later_number(&self, column: &str) -> anyhow::Result<Option<i64>> {
+        if self.0.iter().any(|(name, _)| name == column) { self.maybe_number(column) } else { Ok(None) }
+    }
+
     pub(super) fn text(&self, column: &str) -> anyhow::Result<String> {
         self.maybe_text(column)?.with_context(|| format!("column {column} is null"))
     }
@@ -186,6 +190,9 @@ pub(super) fn head(row: &Fields) -> anyhow::Result<HeadRow> {
         registry: row.maybe_bytes("registry")?,
         rules: row.maybe_bytes("rules")?,
         checkpoint: row.text("checkpoint")?,
+        stopped: row.later_text("stopped")?.unwrap_or_default(),
+        breakglass_until: row.later_number("breakglass_until")?,
+        shadow_until: row.later_number("shadow_until")?,
     })
 }
 

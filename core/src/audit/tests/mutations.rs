@@ -225,7 +225,7 @@ type HeadChange = (&'static str, fn(&mut Rows));
 #[test]
 fn a_column_of_the_head_that_was_edited_is_named() {
     let honest = two_days().rows;
-    let changes: [HeadChange; 14] = [
+    let changes: [HeadChange; 17] = [
         ("root", |rows| flip(&mut rows.head.root)),
         ("frontier", |rows| flip(&mut rows.head.frontier)),
         ("last_hash", |rows| flip(&mut rows.head.last_hash)),
@@ -236,6 +236,9 @@ fn a_column_of_the_head_that_was_edited_is_named() {
         ("floor", |rows| rows.head.floor -= 1),
         ("gen", |rows| rows.head.generation -= 1),
         ("killed", |rows| rows.head.killed = false),
+        ("stopped", |rows| rows.head.stopped = "live".to_owned()),
+        ("breakglass_until", |rows| rows.head.breakglass_until = Some(1)),
+        ("shadow_until", |rows| rows.head.shadow_until = Some(1)),
         ("policy", |rows| rows.head.policy = None),
         ("registry", |rows| rows.head.registry.iter_mut().for_each(|digest| flip(digest))),
         ("rules", |rows| rows.head.rules.iter_mut().for_each(|digest| flip(digest))),

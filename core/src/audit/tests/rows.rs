@@ -42,6 +42,9 @@ pub(crate) struct HeadRow {
     pub(crate) policy: Option<Vec<u8>>,
     pub(crate) registry: Option<Vec<u8>>,
     pub(crate) rules: Option<Vec<u8>>,
+    pub(crate) stopped: String,
+    pub(crate) breakglass_until: Option<i64>,
+    pub(crate) shadow_until: Option<i64>,
     pub(crate) checkpoint: String,
 }
 
@@ -176,6 +179,9 @@ impl HeadRow {
             policy: self.policy.as_deref(),
             registry: self.registry.as_deref(),
             rules: self.rules.as_deref(),
+            stopped: &self.stopped,
+            breakglass_until: self.breakglass_until,
+            shadow_until: self.shadow_until,
             checkpoint: &self.checkpoint,
         }
     }

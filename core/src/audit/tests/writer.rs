@@ -231,6 +231,9 @@ fn empty_head() -> HeadRow {
         policy: None,
         registry: None,
         rules: None,
+        stopped: String::new(),
+        breakglass_until: None,
+        shadow_until: None,
         checkpoint: String::new(),
     }
 }

@@ -13,7 +13,8 @@ use crate::database::{DatabaseError, ProjectTx, statements};
 statements! {
     PROJECT_ROW = "select issuer, slot, public_id from projects where project_id = $1";
     HEAD_ROW = "select size, root, frontier, last_hash, last_at, epoch_first, epoch_counts, control, floor, gen, \
-                killed, policy, registry, rules, checkpoint from heads where project_id = $1";
+                killed, policy, registry, rules, checkpoint, stopped, breakglass_until, shadow_until \
+                from heads where project_id = $1";
     ENTRY_ROWS = "select seq, at, kind, body_digest, prev, hash, body, path, checkpoint_size, action, decision, \
                   agent, verdict, reason, provider, tool, status from entries \
                   where project_id = $1 and seq > $2 order by seq limit $3";
@@ -145,6 +146,9 @@ pub(crate) fn head(row: &Row) -> Result<StoredHead<'_>, DatabaseError> {
         registry: row.try_get("registry")?,
         rules: row.try_get("rules")?,
         checkpoint: row.try_get("checkpoint")?,
+        stopped: row.try_get("stopped")?,
+        breakglass_until: row.try_get("breakglass_until")?,
+        shadow_until: row.try_get("shadow_until")?,
     })
 }
 

@@ -1,6 +1,6 @@
 //! Reading the ledger.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use counterfoil_core::digest::Digest;
 use counterfoil_core::entry::{Entry, Kind};
@@ -8,7 +8,7 @@ use counterfoil_core::envelope::Envelope;
 use counterfoil_core::hold::HoldIs;
 use counterfoil_core::id::{AgentId, KeyId, ProjectId, ProviderId};
 use counterfoil_core::key::{PublicKey, Purpose, Thumbprint};
-use counterfoil_core::statement::Environment;
+use counterfoil_core::statement::{Environment, Scope};
 use counterfoil_core::time::Timestamp;
 use counterfoil_core::tree::{Frontier, Hash};
 use serde::Deserialize;
@@ -25,9 +25,11 @@ use crate::{executions, grants, holds};
 statements! {
     // A statement of its own: whatever is read after it, under READ COMMITTED, is read after the wait for the lock.
     LOCK_HEAD = "select frontier, size, root, last_hash, last_at, epoch_first, epoch_counts, control, floor, gen, \
-                 killed, policy, registry, rules from heads where project_id = $1 for update";
+                 killed, policy, registry, rules, stopped, breakglass_until, shadow_until \
+                 from heads where project_id = $1 for update";
     READ_HEAD = "select frontier, size, root, last_hash, last_at, epoch_first, epoch_counts, control, floor, gen, \
-                 killed, policy, registry, rules from heads where project_id = $1";
+                 killed, policy, registry, rules, stopped, breakglass_until, shadow_until \
+                 from heads where project_id = $1";
     KEY_STATES = "select json_build_object('thumbprint', thumbprint, 'purpose', purpose, \
                   'ended', ended is not null, 'provider', provider, 'used', used is not null) from signing_keys where project_id = $1 and thumbprint = any($2)";
     LIVE_EXECUTIONS = "select thumbprint from signing_keys \
@@ -233,6 +235,9 @@ fn head(project: ProjectId, row: &tokio_postgres::Row) -> Result<Head, DatabaseE
     let optional = |name: &str| -> Result<Option<Digest>, DatabaseError> {
         row.try_get::<_, Option<&[u8]>>(name)?.map(digest).transpose()
     };
+    let moment = |name: &str| -> Result<Option<Timestamp>, DatabaseError> {
+        row.try_get::<_, Option<i64>>(name)?.map(time).transpose()
+    };
     let size = number(row.try_get("size")?)?;
     let frontier = Frontier::from_bytes(size, row.try_get("frontier")?).map_err(unreadable)?;
     if frontier.root() != hash(row.try_get("root")?)? {
@@ -254,7 +259,15 @@ fn head(project: ProjectId, row: &tokio_postgres::Row) -> Result<Head, DatabaseE
             registry: optional("registry")?,
             rules: optional("rules")?,
         },
+        stopped: scopes(row.try_get("stopped")?)?,
+        breakglass_until: moment("breakglass_until")?,
+        shadow_until: moment("shadow_until")?,
     })
+}
+
+/// The column `stopped` of a head.
+fn scopes(text: &str) -> Result<BTreeSet<Scope>, DatabaseError> {
+    text.split_whitespace().map(|id| id.parse().map_err(unreadable)).collect()
 }
 
 #[derive(Deserialize)]

@@ -1,5 +1,6 @@
 //! Writing one commit: a checkpoint, its entries, what hangs on them, and the head.
 
+use counterfoil_core::audit::listed;
 use counterfoil_core::digest::Digest;
 use counterfoil_core::tree::Hash;
 use uuid::Uuid;
@@ -19,7 +20,8 @@ statements! {
     INSERT_ENTRIES = include_str!("../insert_entries.sql");
     UPDATE_HEAD = "update heads set size = $2, root = $3, frontier = $4, last_hash = $5, last_at = $6, \
                    epoch_first = $7, epoch_counts = $8, control = $9, floor = $10, gen = $11, killed = $12, \
-                   policy = $13, registry = $14, rules = $15, checkpoint = $16 where project_id = $1";
+                   policy = $13, registry = $14, rules = $15, checkpoint = $16, stopped = $17, \
+                   breakglass_until = $18, shadow_until = $19 where project_id = $1";
     OCCUPY_KEYS = "insert into idempotency (project_id, env, credential, key, fingerprint, seq) \
                    select $1, k.* from unnest($2::text[], $3::uuid[], $4::text[], $5::bytea[], $6::bigint[]) as k \
                    on conflict (project_id, env, credential, key) \
@@ -94,7 +96,7 @@ async fn update_head(tx: &ProjectTx<'_>, head: &Head, note: &str) -> Result<(), 
     let root = head.root();
     let counts = serde_json::to_string(&head.counts).map_err(unreadable)?;
     let documents = head.documents;
-    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 16] = [
+    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 19] = [
         &head.project.uuid(),
         &signed(head.size())?,
         &root.bytes().as_slice(),
@@ -111,6 +113,9 @@ async fn update_head(tx: &ProjectTx<'_>, head: &Head, note: &str) -> Result<(), 
         &documents.registry.as_ref().map(digest_bytes),
         &documents.rules.as_ref().map(digest_bytes),
         &note,
+        &listed(&head.stopped),
+        &head.breakglass_until.map(|until| until.millis()),
+        &head.shadow_until.map(|until| until.millis()),
     ];
     tx.change(1, UPDATE_HEAD, &parameters).await
 }
