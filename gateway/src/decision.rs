@@ -266,8 +266,7 @@ fn wants_slip(call: &Classified, judgement: &Judgement) -> bool {
         registry.provider(id).is_some_and(|p| p.capability())
     };
     let goes_out = judgement.verdict == Verdict::Allow || judgement.effect == Effect::Advisory;
-    goes_out
-        && call.received.provider.as_ref().is_some_and(|p| asks(p.id.as_str()))
+    goes_out && call.received.provider.as_ref().is_some_and(|p| asks(p.id.as_str()))
 }
 
 /// Whether what opens the commitments is kept for the vendor, or forgotten at once.

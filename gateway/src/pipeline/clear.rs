@@ -1,8 +1,9 @@
 //! Stage 5: does it go on?
 //!
-//! Promised: only an ALLOW that is recorded goes on, or what a shadow window made advisory. DENY comes back as a result with `isError` and a short reason, since
-//! that is what an agent can read and act on; STEP_UP waits for a person first, and an answer takes the call round again
-//! from the top. What is wrong with the message itself is a JSON-RPC error.
+//! Promised: only an ALLOW that is recorded goes on, or what a shadow window made advisory. DENY comes back as a result
+//! with `isError` and a short reason, since that is what an agent can read and act on, MODIFY and DEFER with the words of
+//! their rules; STEP_UP waits for a person first, and an answer takes the call round again from the top. What is wrong with
+//! the message itself is a JSON-RPC error.
 
 use super::{Recorded, Subject, Turn};
 use crate::answer::{Answer, Body};
@@ -26,9 +27,28 @@ pub async fn clear(recorded: Recorded, house: &House) -> Result<Cleared, Turn> {
     }
     let body = match &recorded.judged.call.subject {
         Subject::Refused { tell, .. } => tell.clone(),
-        Subject::Tool { .. } => Body::refusing(&denied(reason)),
+        Subject::Tool { .. } => Body::refusing(&refused(&recorded)),
     };
     Err(Turn::Ended(Answer { body, receipt: Some(receipt_for(&recorded)) }))
+}
+
+/// What may be asked otherwise or later says so, in the words of the rules (`@narrow`, `@needs`).
+fn refused(recorded: &Recorded) -> String {
+    let decision = recorded.judged.decided.signed.payload();
+    let told: Vec<&str> = recorded.judged.call.control.bundle.told(&decision.rules).collect();
+    match decision.verdict {
+        Verdict::Modify => {
+            format!(
+                "Not executed like this: {}. Nothing was sent to the tool. Ask again so.",
+                told.join("; ")
+            )
+        }
+        Verdict::Defer => format!(
+            "Not executed yet: it needs {}. Nothing was sent to the tool. Ask again once that is there.",
+            told.join("; ")
+        ),
+        Verdict::Deny | Verdict::StepUp | Verdict::Allow => denied(decision.reason),
+    }
 }
 
 /// What the agent reads about a call that does not go on.

@@ -90,3 +90,27 @@ async fn a_kill_of_a_part_stops_the_calls_that_it_covers() {
     let stopped: Vec<Scope> = elsewhere.iter().map(|scope| scope.parse().expect("a scope")).collect();
     judged_after(&world, |s| s.stopped = stopped, "ALLOW").await;
 }
+
+/// G3: a narrowing or a need is told, and nothing is sent.
+#[tokio::test]
+async fn what_may_be_asked_narrower_or_later_says_how() {
+    for (verdict, annotation, words) in [
+        ("MODIFY", "@narrow(\"below /notes/public\")", "Not executed like this: below /notes/public."),
+        ("DEFER", "@needs(\"a ticket\")", "Not executed yet: it needs a ticket."),
+    ] {
+        let world = World::new().await;
+        let host = world.host.initialize().await;
+        world.publish(|documents| {
+            documents.rules += &format!(
+                "@id(\"other\") @verdict(\"{verdict}\") {annotation}\n\
+                 forbid (principal, action == Gw::Action::\"notes.read\", resource in Gw::Path::\"/elsewhere\");\n"
+            );
+        });
+        let said = judged_after(&world, |_| (), verdict).await;
+        assert_eq!((&said["reason"], &said["rules"]), (&json!("rule"), &json!(["other"])));
+        let reply = host.call("note_read", ELSEWHERE).await;
+        assert!(reply.words().starts_with(words), "{}", reply.words());
+        assert_eq!(reply.result()["isError"], true);
+        assert!(world.provider_log().is_empty());
+    }
+}

@@ -57,7 +57,10 @@ async fn in_a_shadow_window_what_rules_refuse_runs_as_a_rehearsal() {
     assert_eq!(held.words(), "ok");
     let decisions = world.decisions();
     assert_eq!((&decisions[0]["verdict"], &decisions[0]["effect"]), (&json!("STEP_UP"), &json!("advisory")));
-    assert_eq!((&decisions[1]["effect"], &decisions[1]["reason"]), (&json!("enforced"), &json!("unknown_tool")));
+    assert_eq!(
+        (&decisions[1]["effect"], &decisions[1]["reason"]),
+        (&json!("enforced"), &json!("unknown_tool"))
+    );
     assert_eq!((world.provider_log().len(), unknown.receipt()["verdict"].clone()), (1, json!("STEP_UP")));
 }
 
