@@ -1,10 +1,12 @@
-//! The demo: one allowed, one denied and one held call through a running gateway, and what can be checked afterwards.
+//! The demo: one allowed, one denied and one held call through a running gateway, what can be checked afterwards, and
+//! what a person does about calls: approves one, grants its kind for half an hour, stops everything.
 //!
 //! Promised: every step is checked, not told; a step that does not hold is shown as such and the demo fails.
 
 mod checks;
 mod client;
 mod evidence;
+mod governed;
 mod page;
 mod scene;
 
@@ -28,7 +30,14 @@ pub async fn play(scene: &mut Scene) -> bool {
     held &= print("finding", scene.a_forged_statement_becomes_a_finding().await);
     held &= print("package", scene.the_package_verifies_offline().await);
     held &= print("page", scene.the_page_adds_up().await);
+    held &= print("approved", scene.a_held_call_goes_out_once_it_is_approved().await);
+    held &= print("granted", scene.a_grant_lets_the_next_call_pass().await);
     held
+}
+
+/// The last step of all: afterwards nothing of this deployment is allowed any more.
+pub async fn stop_everything(scene: &mut Scene) -> bool {
+    print("killed", scene.a_kill_refuses_everything().await)
 }
 
 fn print(name: &str, shown: Shown) -> bool {

@@ -10,6 +10,7 @@ mod whole_system {
     mod database;
     mod foreign_clients;
     mod foreign_logs;
+    mod holds;
     mod kills;
     mod moods;
     mod neighbours;

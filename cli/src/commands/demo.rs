@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::ensure;
 
 use super::dev::asked_to_stop;
-use crate::demo::{Scene, play};
+use crate::demo::{Scene, play, stop_everything};
 use crate::deployment::Folder;
 use crate::deployment::config::HoldWait;
 use crate::deployment::ports::PortArguments;
@@ -70,7 +70,11 @@ async fn show(arguments: &Arguments, folder: &Folder) -> anyhow::Result<(Standin
     println!("starting a database, the evidence service and the gateway");
     let standing = Standing::start(folder, &Source::Demo, ports.settle()?, HoldWait::millis(0)).await?;
     let held = match Scene::open(&standing, folder).await {
-        Ok(mut scene) => play(&mut scene).await,
+        Ok(mut scene) => {
+            let held = play(&mut scene).await;
+            // Whoever stays wants to try it.
+            if arguments.once { stop_everything(&mut scene).await && held } else { held }
+        }
         Err(error) => {
             println!("  FAIL  connected {error:#}");
             false

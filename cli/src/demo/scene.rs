@@ -4,12 +4,14 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
+use counterfoil_core::id::ProjectId;
 use counterfoil_core::receipt::ReceiptRef;
 use counterfoil_core::statement::Verdict;
 use serde_json::{Value, json};
 
 use super::Shown;
 use super::client::Client;
+use super::governed::{SOMEBODY, letter};
 use crate::deployment::Folder;
 use crate::deployment::source::{DEMO_PROVIDER, demo_log, demo_sandbox};
 use crate::deployment::standing::Standing;
@@ -17,10 +19,11 @@ use crate::deployment::standing::Standing;
 const RECEIPT: &str = "dev.counterfoil/receipt";
 
 /// A note that the demo's rules let everybody read.
-const WELCOME: &str = "/notes/welcome.txt";
+pub(super) const WELCOME: &str = "/notes/welcome.txt";
 
 pub struct Scene {
     pub(super) folder: Folder,
+    pub(super) project: ProjectId,
     pub(super) client: Client,
     pub(super) http: reqwest::Client,
     pub(super) evidence_url: String,
@@ -38,6 +41,7 @@ impl Scene {
         let plan = standing.providers.get(&id).context("the demo's provider is not configured")?;
         Ok(Self {
             folder: folder.clone(),
+            project: standing.record.id,
             client: Client::connect(&format!("{gateway_url}/mcp/{DEMO_PROVIDER}"), key).await?,
             http: super::client::http(key)?,
             evidence_url: standing.ports.evidence_url(),
@@ -74,8 +78,7 @@ impl Scene {
     }
 
     pub async fn held_call(&mut self) -> Shown {
-        let letter = json!({ "to": "somebody@example.org", "subject": "hello", "text": "hello" });
-        let (result, reference) = self.call("mail_send", letter).await?;
+        let (result, reference) = self.call("mail_send", letter(SOMEBODY, "hello")).await?;
         ensure!(reference.verdict == Verdict::StepUp, "verdict {}", reference.verdict);
         ensure!(result["isError"] == true, "a held call looked like a success");
         let sent = fs::read_dir(demo_sandbox(&self.folder).join("outbox"))?.count();
@@ -98,7 +101,7 @@ impl Scene {
     }
 
     /// One call, and the reference to its receipt.
-    async fn call(&mut self, tool: &str, arguments: Value) -> anyhow::Result<(Value, ReceiptRef)> {
+    pub(super) async fn call(&mut self, tool: &str, arguments: Value) -> anyhow::Result<(Value, ReceiptRef)> {
         let params = json!({ "name": tool, "arguments": arguments });
         let result = self.client.request("tools/call", params).await?;
         let reference = result["_meta"].get(RECEIPT).context("no receipt came with the result")?;
@@ -113,10 +116,10 @@ impl Scene {
     }
 }
 
-fn place(reference: &ReceiptRef) -> String {
+pub(super) fn place(reference: &ReceiptRef) -> String {
     format!("{}, entry {}", reference.verdict, reference.seq)
 }
 
-fn text(result: &Value) -> &str {
+pub(super) fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_default()
 }
