@@ -126,7 +126,7 @@ async fn a_call_that_nobody_approved_is_denied_and_says_why() {
     for (place, (is, reason, words)) in [
         (HoldIs::Denied, "answered_no", "a person said no"),
         (HoldIs::Expired, "hold_expired", "nobody answered in time"),
-        (HoldIs::Swept, "killed", "this project is stopped"),
+        (HoldIs::Swept, "killed", "a person stopped this project"),
     ]
     .into_iter()
     .enumerate()
