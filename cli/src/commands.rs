@@ -17,6 +17,7 @@ mod import;
 mod init;
 mod keys;
 mod kill;
+mod operators;
 mod package;
 mod page;
 mod policy;
@@ -100,6 +101,9 @@ enum Command {
     /// For a while say what published rules refuse or hold, without enforcing it
     #[command(subcommand)]
     Shadow(windows::Command),
+    /// Make, list and revoke tokens of people who answer held calls
+    #[command(subcommand)]
+    Operators(operators::Command),
     /// Show or change how long bodies are kept
     Retention(retention::Arguments),
     /// Say who may see the project's page
@@ -139,6 +143,7 @@ impl Program {
             Command::Findings(command) => done(findings::run(command).await),
             Command::Holds(command) => done(holds::run(command).await),
             Command::Grants(command) => done(grants::run(command).await),
+            Command::Operators(command) => done(operators::run(command).await),
             Command::Kill(arguments) => kill::kill(arguments).await,
             Command::Resume(arguments) => kill::resume(arguments).await,
             Command::Breakglass(command) => done(windows::run(command, Window::Breakglass).await),

@@ -98,6 +98,11 @@ impl Folder {
         self.path.join(config::SERVICE_TOKEN)
     }
 
+    /// The token of whoever runs `dev`.
+    pub fn operator_token(&self) -> PathBuf {
+        self.path.join("operator-token")
+    }
+
     pub fn disclosure_key(&self) -> PathBuf {
         self.path.join("disclosure-key.jwk")
     }

@@ -1,9 +1,10 @@
-//! Who asks: API keys of agents and service tokens of gateways.
+//! Who asks: API keys of agents, service tokens of gateways, tokens of operators.
 //!
-//! Promised: both are 256 random bits, shown once and kept as digests; an unknown one is answered like no one. A
+//! Promised: all are 256 random bits, shown once and kept as digests; an unknown one is answered like no one. A
 //! principal is opaque: what looks like an address is refused, not scrubbed.
 
 mod gateways;
+pub(crate) mod operators;
 pub(crate) mod secret;
 pub(crate) mod store;
 
@@ -15,6 +16,7 @@ use subtle::ConstantTimeEq as _;
 use crate::database::{Database, DatabaseError};
 
 pub(crate) use gateways::Gateways;
+pub(crate) use operators::{Operator, Role, operator};
 pub use secret::BearerSecret;
 
 /// What a gateway's token lets it do: record for these projects, under these decision keys.

@@ -30,6 +30,9 @@ pub struct Config {
     pub mode: Mode,
     pub listen_public: SocketAddr,
     pub listen_internal: SocketAddr,
+    /// Where people answer, grant and stop; off where it is not named. A private network, or TLS in front.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listen_console: Option<SocketAddr>,
     /// The sealed file with the ledger and log keys.
     pub keys: PathBuf,
     /// The key-encryption key; without it the environment variable `COUNTERFOIL_KEK` is read.

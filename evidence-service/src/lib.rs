@@ -8,6 +8,7 @@ mod accounts;
 mod clock;
 pub mod cluster;
 pub mod config;
+mod console;
 mod control;
 mod coverage;
 mod database;

@@ -1,4 +1,4 @@
-//! Two listeners over one ledger: one for strangers, one for gateways.
+//! Listeners over one ledger: one for strangers, one for gateways, and where it is configured one for operators.
 //!
 //! Promised: it binds before it says it is ready, refuses roles and keys that it should not run with, and on
 //! shutdown answers what it has begun. Not promised: TLS. A proxy in front ends it; the internal listener belongs on
@@ -43,6 +43,7 @@ pub struct Bound {
     internal: TcpListener,
     public_router: Router,
     internal_router: Router,
+    console: Option<(TcpListener, Router)>,
     limiter: Limiter,
     ledger: Arc<Ledger>,
     packages: Packages,
@@ -71,15 +72,28 @@ pub async fn bind(config: Config) -> Result<Bound, ServeError> {
     let (public_router, by_peer) =
         routers::public(&config, Arc::clone(&ledger), vendors.clone(), packages.clone(), exports);
     let internal_router = routers::internal(&config, Arc::clone(&ledger), vendors);
+    let (console, by_operator) = bind_console(&config, &ledger).await?;
     let limiter: Limiter = Arc::new(move || {
         by_peer();
         by_key();
+        by_operator();
     });
     // The restore guard's first look; whoever asks /readyz gets the same answer.
     let readiness = Readiness::of(&ledger).await;
     tracing::info!(ready = readiness.ready, "evidence service bound");
     let lease = Duration::from_secs(config.lease_seconds.max(1).into());
-    Ok(Bound { public, internal, public_router, internal_router, limiter, ledger, packages, lease, stop })
+    Ok(Bound {
+        public,
+        internal,
+        public_router,
+        internal_router,
+        console,
+        limiter,
+        ledger,
+        packages,
+        lease,
+        stop,
+    })
 }
 
 impl Bound {
@@ -89,6 +103,11 @@ impl Bound {
 
     pub fn internal_addr(&self) -> Result<SocketAddr, ServeError> {
         Ok(self.internal.local_addr()?)
+    }
+
+    /// None where no console is configured.
+    pub fn console_addr(&self) -> Result<Option<SocketAddr>, ServeError> {
+        Ok(self.console.as_ref().map(|(listener, _)| listener.local_addr()).transpose()?)
     }
 
     /// Answers until `shutdown` resolves, then finishes what was begun.
@@ -107,7 +126,8 @@ impl Bound {
         });
         tokio::join!(
             listener::serve(self.public, self.public_router, stopped.clone(), FAREWELL),
-            listener::serve(self.internal, self.internal_router, stopped, FAREWELL),
+            listener::serve(self.internal, self.internal_router, stopped.clone(), FAREWELL),
+            serve_console(self.console, stopped),
         );
         auditing.abort();
         sweeping.abort();
@@ -118,6 +138,21 @@ impl Bound {
         let _ = upkeep.await;
         self.ledger.save_heads().map_err(SetupError::from)?;
         Ok(())
+    }
+}
+
+async fn bind_console(
+    config: &Config,
+    ledger: &Arc<Ledger>,
+) -> Result<(Option<(TcpListener, Router)>, Limiter), ServeError> {
+    let Some(address) = config.listen_console else { return Ok((None, Arc::new(|| ()))) };
+    let (router, limiter) = routers::console(config, Arc::clone(ledger));
+    Ok((Some((listen(address).await?, router)), limiter))
+}
+
+async fn serve_console(console: Option<(TcpListener, Router)>, stopped: watch::Receiver<()>) {
+    if let Some((listener, router)) = console {
+        listener::serve(listener, router, stopped, FAREWELL).await;
     }
 }
 

@@ -15,6 +15,7 @@ mod findings;
 mod governance;
 mod holds;
 mod keys;
+mod operators;
 mod projects;
 mod providers;
 mod publish;
@@ -45,6 +46,7 @@ pub use governance::{InForce, Reported, Turn, Window};
 pub use holds::{
     AnswerError, Answering, Changed, GrantChange, GrantError, Held, Shown, StandingGrant, WhichGrants, word,
 };
+pub use operators::{Kept, ListedOperator, Role};
 pub use projects::{DisclosureJwk, NewProject};
 pub use providers::{ImportedKey, ProviderKeyState};
 pub use publish::{Attested, Publication};
@@ -80,6 +82,10 @@ pub enum SetupError {
     Grant(#[from] GrantError),
     #[error(transparent)]
     Egress(#[from] EgressError),
+    #[error("an operator `{0}` has a token already: revoke it first, or choose another name")]
+    OperatorExists(String),
+    #[error("no operator `{0}` has a token")]
+    NoSuchOperator(String),
     #[error("`{0}` is not a P-256 public JWK with kty, crv, x and y")]
     NotADisclosureKey(String),
 }

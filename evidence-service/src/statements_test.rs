@@ -42,6 +42,7 @@ pub(crate) fn config(running: &Running, database: &str) -> Config {
         mode: counterfoil_jwks::Mode::Dev,
         listen_public: "127.0.0.1:0".parse().unwrap(),
         listen_internal: "127.0.0.1:0".parse().unwrap(),
+        listen_console: None,
         keys: nowhere.clone(),
         kek_file: None,
         heads_file: nowhere,

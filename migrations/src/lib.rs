@@ -17,7 +17,7 @@ pub const ROLES: [&str; 5] = [
 ];
 
 /// Tables outside tenancy: asked before a project is known, through functions that return one row.
-pub const DIRECTORY: [&str; 3] = ["slots", "api_key_digests", "service_tokens"];
+pub const DIRECTORY: [&str; 4] = ["slots", "api_key_digests", "service_tokens", "operators"];
 
 mod embedded {
     refinery::embed_migrations!("sql");

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use counterfoil_evidence::config::Config;
-use counterfoil_evidence::setup::Setup;
+use counterfoil_evidence::setup::{Kept, Role, Setup};
 use counterfoil_jwks::file;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::deployment::Folder;
 use crate::deployment::config::HoldWait;
+use crate::deployment::founding::OPERATOR;
 use crate::deployment::ports::PortArguments;
 use crate::deployment::source::Source;
 use crate::deployment::standing::Standing;
@@ -33,12 +34,16 @@ pub struct Arguments {
 
     #[command(flatten)]
     ports: PortArguments,
+
+    /// Where people answer held calls (0: any free port) [default: 8790, or any that is free]
+    #[arg(long)]
+    console_port: Option<u16>,
 }
 
 impl Arguments {
     /// As if they had been typed.
     pub fn of(dir: PathBuf, config: PathBuf, ports: PortArguments) -> Self {
-        Self { dir, config: Some(config), ports }
+        Self { dir, config: Some(config), ports, console_port: None }
     }
 }
 
@@ -50,8 +55,9 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
         None if Path::new(PLAN).exists() => Source::from_file(Path::new(PLAN))?,
         None => Source::Demo,
     };
-    let mut standing =
-        Standing::start(&folder, &source, arguments.ports.settle()?, HoldWait::from_environment()?).await?;
+    let ports = arguments.ports.settle()?.with_console(arguments.console_port)?;
+    let mut standing = Standing::start(&folder, &source, ports, HoldWait::from_environment()?).await?;
+    keep_operator(&standing, &folder).await?;
     let key_file = source.key_file();
     if let Some(path) = key_file {
         keep_key(&standing, &folder, path).await?;
@@ -91,6 +97,23 @@ async fn keep_key(standing: &Standing, folder: &Folder, path: &Path) -> anyhow::
     Ok(file::write_new(path, format!("{}\n", key.as_str()).as_bytes())?)
 }
 
+/// A token for whoever runs this, in a file of mode 0600. No more is promised of it than that: every program of this user
+/// can read the file, so what is answered with it is marked `local`.
+async fn keep_operator(standing: &Standing, folder: &Folder) -> anyhow::Result<()> {
+    let path = folder.operator_token();
+    if path.exists() {
+        return Ok(());
+    }
+    let setup = Setup::open(&Config::from_file(&folder.evidence_config())?).await?;
+    let project = standing.record.id;
+    let lost = setup.operators(project).await?;
+    if lost.iter().any(|operator| operator.behalf == OPERATOR && operator.revoked_at.is_none()) {
+        setup.revoke_operator(project, OPERATOR).await?;
+    }
+    let made = setup.create_operator(project, OPERATOR, (Role::Admin, Kept::OnThisMachine)).await?;
+    Ok(file::write_new(&path, format!("{}\n", made.secret.reveal()).as_bytes())?)
+}
+
 fn announcement(standing: &Standing, folder: &Folder, key_file: Option<&Path>) -> anyhow::Result<String> {
     let record = &standing.record;
     let mut lines = vec![
@@ -99,6 +122,13 @@ fn announcement(standing: &Standing, folder: &Folder, key_file: Option<&Path>) -
         format!("gateway    {}", standing.ports.gateway_url()),
         format!("files      {}", folder.path().display()),
     ];
+    if let Some(console) = standing.ports.console {
+        lines.push(format!("console    http://{console}/"));
+        lines.push(format!(
+            "operator   token in {}: every program of this user can read it, so answers by it are marked `local`",
+            folder.operator_token().display()
+        ));
+    }
     for pinned in &standing.pinned {
         lines.push(format!("pinned     {} {} {}", pinned.provider, pinned.tool, pinned.pin));
     }

@@ -29,6 +29,8 @@ struct EvidenceFile<'a> {
     mode: Mode,
     listen_public: String,
     listen_internal: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    listen_console: Option<String>,
     keys: &'static str,
     kek_file: &'static str,
     heads_file: &'static str,
@@ -102,6 +104,7 @@ pub fn write_evidence(
         mode,
         listen_public: ports.evidence.to_string(),
         listen_internal: ports.internal.to_string(),
+        listen_console: ports.console.map(|address| address.to_string()),
         keys: EVIDENCE_KEYS,
         kek_file: EVIDENCE_KEK,
         heads_file: "evidence-heads.json",

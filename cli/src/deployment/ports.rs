@@ -1,4 +1,4 @@
-//! The three listeners of a deployment on one machine.
+//! The listeners of a deployment on one machine.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
@@ -24,7 +24,12 @@ pub struct Ports {
     pub gateway: SocketAddr,
     pub evidence: SocketAddr,
     pub internal: SocketAddr,
+    /// Where people answer held calls; none where nobody asked for it.
+    pub console: Option<SocketAddr>,
 }
+
+/// The usual port of the console.
+const CONSOLE: u16 = 8790;
 
 #[derive(Debug, thiserror::Error)]
 #[error("port {port} of 127.0.0.1 is not to be had; --gateway-port and the like name others")]
@@ -43,7 +48,7 @@ impl PortArguments {
         let gateway = held(self.gateway_port)?;
         let evidence = held(self.evidence_port)?;
         let internal = held(self.internal_port)?;
-        Ok(Ports { gateway: gateway.1, evidence: evidence.1, internal: internal.1 })
+        Ok(Ports { gateway: gateway.1, evidence: evidence.1, internal: internal.1, console: None })
     }
 }
 
@@ -55,7 +60,17 @@ fn held(port: u16) -> Result<(TcpListener, SocketAddr), PortTaken> {
 }
 
 impl Ports {
-    /// Agents and readers come from elsewhere; the internal listener stays on this machine.
+    /// With a console on this machine: at the port that was named (0: any free one), else at the usual one or, where another
+    /// deployment has that, at any.
+    pub fn with_console(self, named: Option<u16>) -> Result<Self, PortTaken> {
+        let (_, address) = match named {
+            Some(port) => held(port)?,
+            None => held(CONSOLE).or_else(|_| held(0))?,
+        };
+        Ok(Self { console: Some(address), ..self })
+    }
+
+    /// Agents and readers come from elsewhere; the internal listener and the console stay on this machine.
     pub fn reached_at(self, address: IpAddr) -> Self {
         let at = |listener: SocketAddr| SocketAddr::new(address, listener.port());
         Self { gateway: at(self.gateway), evidence: at(self.evidence), ..self }

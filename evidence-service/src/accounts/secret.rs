@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::clock::{self, NoChance};
 
-/// `cfk_…` or `cfs_…`: 256 random bits. Not Clone, not Serialize, wiped on drop.
+/// `cfk_…`, `cfs_…` or `cfo_…`: 256 random bits. Not Clone, not Serialize, wiped on drop.
 pub struct BearerSecret(Zeroizing<String>);
 
 impl BearerSecret {

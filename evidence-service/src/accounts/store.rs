@@ -1,17 +1,19 @@
-//! SQL of API keys and service tokens.
+//! SQL of API keys, service tokens and operators.
 
 use counterfoil_core::digest::Digest;
 use counterfoil_core::id::{AgentId, KeyId, ProjectId};
 use counterfoil_core::key::Thumbprint;
+use counterfoil_core::statement::AnsweredBy;
 use counterfoil_core::time::Timestamp;
 use uuid::Uuid;
 
-use super::ServiceToken;
+use super::{Operator, ServiceToken};
 use crate::database::{DatabaseError, DirectoryClient, ProjectTx, statements};
 use crate::ledger::store::{digest, unreadable};
 
 statements! {
     SERVICE_TOKEN = "select digest, projects, kids from directory_service_token($1)";
+    OPERATOR = "select digest, project_id, behalf, role, local from directory_operator($1)";
     API_KEY = "select digest, project_id, key_id from directory_api_key($1)";
     IS_LIVE = "select true from credentials where project_id = $1 and key_id = $2 and revoked_at is null";
     INSERT_CREDENTIAL = "insert into credentials (project_id, key_id, digest, agent, principal, created_at) \
@@ -45,6 +47,20 @@ pub(super) async fn api_key(
     let project = ProjectId::from_uuid(row.try_get("project_id")?);
     let key = KeyId::from_uuid(row.try_get("key_id")?);
     Ok(Some((digest(row.try_get("digest")?)?, project, key)))
+}
+
+pub(super) async fn operator(
+    directory: &DirectoryClient<'_>,
+    asked: Digest,
+) -> Result<Option<(Digest, Operator)>, DatabaseError> {
+    let Some(row) = directory.ask(OPERATOR, &[&asked.bytes().as_slice()]).await? else { return Ok(None) };
+    let operator = Operator {
+        project: ProjectId::from_uuid(row.try_get("project_id")?),
+        behalf: row.try_get("behalf")?,
+        role: row.try_get::<_, &str>("role")?.parse().map_err(unreadable)?,
+        by: if row.try_get("local")? { AnsweredBy::Local } else { AnsweredBy::Login },
+    };
+    Ok(Some((digest(row.try_get("digest")?)?, operator)))
 }
 
 pub(super) async fn is_live(tx: &ProjectTx<'_>, key: KeyId) -> Result<bool, DatabaseError> {

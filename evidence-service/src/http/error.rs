@@ -18,6 +18,8 @@ pub(crate) enum ApiError {
     BadRequest(&'static str),
     /// What was sent does not read, and where: the sender's own words, which no log gets.
     Unreadable(String),
+    /// It reads, and may not be done now: why, for somebody who can do something about it.
+    Refused(String),
     TooLarge,
     WrongType,
     TooMany(u64),
@@ -32,6 +34,7 @@ impl ApiError {
             Self::NotFound => (StatusCode::NOT_FOUND, "not_found", "nothing here"),
             Self::BadRequest(why) => (StatusCode::BAD_REQUEST, "bad_request", why),
             Self::Unreadable(why) => (StatusCode::BAD_REQUEST, "bad_request", why),
+            Self::Refused(why) => (StatusCode::CONFLICT, "refused", why),
             Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the body is too large"),
             Self::WrongType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "wrong_type", "send application/json"),
             Self::TooMany(_) => (StatusCode::TOO_MANY_REQUESTS, "too_many", "slow down"),
@@ -56,6 +59,7 @@ impl IntoResponse for ApiError {
             | Self::NotFound
             | Self::BadRequest(_)
             | Self::Unreadable(_)
+            | Self::Refused(_)
             | Self::TooLarge
             | Self::WrongType => {}
         }

@@ -21,7 +21,7 @@ use crate::packages::Packages;
 use crate::public::door::admit;
 use crate::public::gather::Memory;
 use crate::public::log::Published;
-use crate::{control, coverage, definitions, executions, health, holds, ledger, packages, public};
+use crate::{console, control, coverage, definitions, executions, health, holds, ledger, packages, public};
 
 // A page or a receipt is a few rows; what takes longer has met a database that does not answer.
 const PUBLIC_WITHIN: Duration = Duration::from_secs(10);
@@ -29,6 +29,8 @@ const PUBLIC_WITHIN: Duration = Duration::from_secs(10);
 const INTERNAL_WITHIN: Duration = Duration::from_secs(40);
 /// A busy agent's statements; each takes the lock of its project for some milliseconds.
 const STATEMENTS: Rate = Rate { per_second: 100, burst: 200 };
+/// A person, and a script beside it.
+const CONSOLE: Rate = Rate { per_second: 20, burst: 200 };
 /// No public route reads a larger body, but for statements, which have a bound of their own.
 const PUBLIC_BODY: usize = 1024;
 
@@ -139,6 +141,12 @@ pub(super) fn internal(config: &Config, ledger: Arc<Ledger>, vendors: Router) ->
         .with_state(With { ledger, remembered: Gateways::default() })
         .merge(vendors);
     bounded(router, config, MAX_BODY, INTERNAL_WITHIN)
+}
+
+/// People and their programs. Tokens are not guessed, so the rate only keeps one peer from filling the listener.
+pub(super) fn console(config: &Config, ledger: Arc<Ledger>) -> (Router, Limiter) {
+    let (router, limiter) = limit_by_peer(console::router(ledger, config.mode), CONSOLE);
+    (bounded(router, config, console::LARGEST, PUBLIC_WITHIN), limiter)
 }
 
 /// Outermost first: Host and Origin, then time, then size.

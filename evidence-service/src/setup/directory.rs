@@ -1,4 +1,4 @@
-//! The directory tables, as their owner: slots, digests of API keys and service tokens.
+//! The directory tables, as their owner: slots, digests of API keys, service tokens and operators.
 
 mod store;
 
@@ -9,6 +9,7 @@ use counterfoil_core::key::Thumbprint;
 use counterfoil_core::time::Timestamp;
 use tokio_postgres::{Client, NoTls};
 
+use super::operators::{Kept, ListedOperator, Role};
 use crate::config::DatabaseConfig;
 use crate::database::{self, DatabaseError};
 
@@ -53,6 +54,31 @@ impl Directory {
         at: Timestamp,
     ) -> Result<(), DatabaseError> {
         store::insert_service_token(&self.connect().await?, secret, projects, kids, at).await
+    }
+
+    /// False where a live token has that name.
+    pub(super) async fn name_operator(
+        &self,
+        secret: Digest,
+        project: ProjectId,
+        named: (&str, Role, Kept),
+        at: Timestamp,
+    ) -> Result<bool, DatabaseError> {
+        store::insert_operator(&self.connect().await?, secret, project, named, at).await
+    }
+
+    pub(super) async fn operators(&self, project: ProjectId) -> Result<Vec<ListedOperator>, DatabaseError> {
+        store::operators(&self.connect().await?, project).await
+    }
+
+    /// False where no live token has that name.
+    pub(super) async fn revoke_operator(
+        &self,
+        project: ProjectId,
+        behalf: &str,
+        at: Timestamp,
+    ) -> Result<bool, DatabaseError> {
+        store::revoke_operator(&self.connect().await?, project, behalf, at).await
     }
 
     pub(super) async fn projects(&self) -> Result<Vec<ProjectId>, DatabaseError> {

@@ -60,6 +60,7 @@ pub fn config(running: &Running, database: &str, folder: &Path) -> Config {
         mode: Mode::Dev,
         listen_public: "127.0.0.1:0".parse().expect("an address"),
         listen_internal: "127.0.0.1:0".parse().expect("an address"),
+        listen_console: Some("127.0.0.1:0".parse().expect("an address")),
         keys: folder.join("evidence-keys.sealed"),
         kek_file: Some(folder.join("kek.hex")),
         heads_file: folder.join("heads.json"),
@@ -138,6 +139,7 @@ impl Deployment {
         let service = Service {
             public: format!("http://{}", bound.public_addr().expect("address")),
             internal: format!("http://{}", bound.internal_addr().expect("address")),
+            console: format!("http://{}", bound.console_addr().expect("address").expect("configured")),
             http: reqwest::Client::new(),
         };
         tokio::spawn(bound.run(std::future::pending()));
@@ -157,6 +159,7 @@ impl Deployment {
 pub struct Service {
     pub public: String,
     pub internal: String,
+    pub console: String,
     pub http: reqwest::Client,
 }
 

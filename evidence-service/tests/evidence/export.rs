@@ -185,6 +185,7 @@ async fn a_stopping_service_ends_its_streams_with_a_checkpoint() {
     let service = Service {
         public: format!("http://{}", bound.public_addr().expect("address")),
         internal: format!("http://{}", bound.internal_addr().expect("address")),
+        console: String::new(),
         http: reqwest::Client::new(),
     };
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();

@@ -4,6 +4,7 @@ mod answers;
 mod audit;
 mod boot;
 mod concurrency;
+mod console;
 mod coverage;
 mod crash;
 mod definitions;

@@ -75,6 +75,7 @@ fn config(running: &Running, folder: &std::path::Path) -> Config {
         mode: KeyMode::Dev,
         listen_public: "127.0.0.1:0".parse().unwrap(),
         listen_internal: "127.0.0.1:0".parse().unwrap(),
+        listen_console: None,
         keys: folder.join("evidence-keys.sealed"),
         kek_file: Some(folder.join("kek.hex")),
         heads_file: folder.join("heads.json"),

@@ -10,7 +10,8 @@ use uuid::Uuid;
 
 use crate::clock;
 use crate::database::{DatabaseError, statements};
-use crate::ledger::store::unreadable;
+use crate::ledger::store::{time, unreadable};
+use crate::setup::operators::{Kept, ListedOperator, Role};
 
 statements! {
     // One at a time: two projects must not get one slot, and no number may stay unused.
@@ -20,6 +21,12 @@ statements! {
     INSERT_API_KEY = "insert into api_key_digests (digest, project_id, key_id) values ($1, $2, $3)";
     INSERT_SERVICE_TOKEN = "insert into service_tokens (digest, token_id, projects, kids, created_at) \
                             values ($1, $2, $3, $4, $5)";
+    INSERT_OPERATOR = "insert into operators (digest, project_id, behalf, role, local, created_at) \
+                       values ($1, $2, $3, $4, $5, $6) on conflict do nothing";
+    OPERATORS = "select behalf, role, local, created_at, revoked_at from operators where project_id = $1 \
+                 order by created_at, behalf";
+    REVOKE_OPERATOR = "update operators set revoked_at = $3 \
+                       where project_id = $1 and behalf = $2 and revoked_at is null";
     PROJECTS = "select project_id from slots order by slot";
     LOCK_MIGRATIONS = "select pg_advisory_lock(7165060201)";
     DATABASE_EXISTS = "select true from pg_database where datname = $1";
@@ -93,6 +100,48 @@ pub(super) async fn insert_service_token(
         [&secret.bytes().as_slice(), &clock::fresh_uuid(), &projects, &kids, &at.millis()];
     client.execute(INSERT_SERVICE_TOKEN.text(), &parameters).await?;
     Ok(())
+}
+
+pub(super) async fn insert_operator(
+    client: &Client,
+    secret: Digest,
+    project: ProjectId,
+    (behalf, role, kept): (&str, Role, Kept),
+    at: Timestamp,
+) -> Result<bool, DatabaseError> {
+    let local = kept == Kept::OnThisMachine;
+    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 6] =
+        [&secret.bytes().as_slice(), &project.uuid(), &behalf, &role.as_str(), &local, &at.millis()];
+    Ok(client.execute(INSERT_OPERATOR.text(), &parameters).await? == 1)
+}
+
+pub(super) async fn operators(
+    client: &Client,
+    project: ProjectId,
+) -> Result<Vec<ListedOperator>, DatabaseError> {
+    let rows = client.query(OPERATORS.text(), &[&project.uuid()]).await?;
+    rows.iter()
+        .map(|row| {
+            Ok(ListedOperator {
+                behalf: row.try_get("behalf")?,
+                role: row.try_get("role")?,
+                kept: if row.try_get("local")? { Kept::OnThisMachine } else { Kept::Apart },
+                created_at: time(row.try_get("created_at")?)?,
+                revoked_at: row.try_get::<_, Option<i64>>("revoked_at")?.map(time).transpose()?,
+            })
+        })
+        .collect()
+}
+
+pub(super) async fn revoke_operator(
+    client: &Client,
+    project: ProjectId,
+    behalf: &str,
+    at: Timestamp,
+) -> Result<bool, DatabaseError> {
+    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
+        [&project.uuid(), &behalf, &at.millis()];
+    Ok(client.execute(REVOKE_OPERATOR.text(), &parameters).await? == 1)
 }
 
 pub(super) async fn projects(client: &Client) -> Result<Vec<ProjectId>, DatabaseError> {
