@@ -1,11 +1,13 @@
 //! The console: who is let in, what becomes of what they do, and what browsers can be made to do there.
 
+use counterfoil_core::statement::Reason;
 use counterfoil_evidence::setup::{Kept, Role};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
 use crate::deployment::{Deployment, Service, new_project};
+use crate::holding::{hold, hold_for};
 
 const HOLD: &str = "hld_019355a0c0007000800000000000a001";
 const GRANT: &str = "grt_019355a0c0007000800000000000a001";
@@ -226,4 +228,74 @@ async fn a_token_has_one_name_and_is_kept_as_a_digest() {
     for name in ["", "ann@example.com"] {
         assert!(setup.create_operator(id, name, (Role::Viewer, Kept::Apart)).await.is_err(), "{name}");
     }
+}
+
+/// G5: a person sees the card, names what was seen, and answers once, from a program or from a page.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_is_answered_over_the_console_once_and_by_what_was_shown() {
+    let deployment = Deployment::new().await;
+    let service = deployment.serve().await;
+    let token = token(&deployment, "ops-1", Role::Operator).await;
+    let (one, two) = (hold(&deployment, &service).await, hold(&deployment, &service).await);
+    let (decision, card) = one.seen();
+    let answer = |card| json!({"answer": "approve_for", "minutes": 30, "decision": decision, "card": card});
+    let path = format!("/v1/holds/{}/answer", one.hold);
+
+    let listed = service.http.get(format!("{}/v1/holds", service.console)).bearer_auth(&token);
+    let listed: Value = listed.send().await.expect("an answer").json().await.expect("JSON");
+    assert_eq!(listed["holds"].as_array().map(Vec::len), Some(2));
+    assert_eq!(status(post(&service, &path, &token, &answer(decision))).await, StatusCode::CONFLICT);
+    let done = post(&service, &path, &token, &answer(card)).send().await.expect("an answer");
+    assert_eq!(done.status(), StatusCode::OK);
+    assert_eq!(status(post(&service, &path, &token, &answer(card))).await, StatusCode::CONFLICT);
+    let grants = service.http.get(format!("{}/v1/grants", service.console)).bearer_auth(&token);
+    let grants: Value = grants.send().await.expect("an answer").json().await.expect("JSON");
+    let grant = grants["grants"][0]["grant"].as_str().expect("a grant").to_owned();
+    let removed = post(&service, &format!("/v1/grants/{grant}"), &token, &json!({"change": "remove"}));
+    assert_eq!(status(removed).await, StatusCode::OK);
+
+    let browser = Client::builder().redirect(Policy::none()).build().expect("a client");
+    let cookie = format!("counterfoil_operator={token}");
+    let at = format!("{}/holds/{}", service.console, two.hold);
+    let page = browser
+        .get(&at)
+        .header("cookie", &cookie)
+        .send()
+        .await
+        .expect("an answer")
+        .text()
+        .await
+        .expect("text");
+    assert!(page.contains("value=\"deny\"") && page.contains("value=\"approve_for:30\""), "{page}");
+    assert!(!page.contains("autofocus"), "{page}");
+    let (decision, card) = two.seen();
+    let pressed = browser.post(&at).header("cookie", &cookie).header("origin", &service.console);
+    let pressed = pressed.header("content-type", "application/x-www-form-urlencoded");
+    let pressed = pressed.body(format!("answer=deny&decision={decision}&card={card}"));
+    assert_eq!(status(pressed).await, StatusCode::SEE_OTHER);
+    let after = browser
+        .get(&at)
+        .header("cookie", &cookie)
+        .send()
+        .await
+        .expect("an answer")
+        .text()
+        .await
+        .expect("text");
+    assert!(after.contains("denied") && !after.contains("value=\"deny\""), "{after}");
+}
+
+/// G5: what is not known can be approved for one call alone, and the page offers nothing else.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_once_only_hold_has_no_button_for_a_time() {
+    let deployment = Deployment::new().await;
+    let service = deployment.serve().await;
+    let token = token(&deployment, "ops-1", Role::Operator).await;
+    let held = hold_for(&deployment, &service, Reason::DefinitionChanged, 3_600_000).await;
+
+    let at = format!("{}/holds/{}", service.console, held.hold);
+    let page = service.http.get(&at).header("cookie", format!("counterfoil_operator={token}"));
+    let page = page.send().await.expect("an answer").text().await.expect("text");
+
+    assert!(page.contains("value=\"approve_once\"") && !page.contains("approve_for"), "{page}");
 }
