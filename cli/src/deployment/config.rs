@@ -56,7 +56,10 @@ struct GatewayFile<'a> {
 /// Only what differs from the gateway's own default.
 #[derive(Serialize)]
 struct GatewayHolds {
-    wait_ms: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wait_ms: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    console_url: Option<String>,
 }
 
 /// How long a held call keeps its caller waiting, in milliseconds; none for the gateway's own default.
@@ -124,6 +127,7 @@ pub fn write_gateway(
 ) -> anyhow::Result<()> {
     let sealed = providers.values().any(|plan| !plan.sealed_headers.is_empty());
     let provider = providers.iter().map(|(id, plan)| (id, GatewayProvider { project, plan })).collect();
+    let console_url = ports.console.map(|address| format!("http://{address}"));
     let file = GatewayFile {
         listen: ports.gateway.to_string(),
         evidence_url: ports.internal_url(),
@@ -132,7 +136,8 @@ pub fn write_gateway(
         kek_file: GATEWAY_KEK,
         credentials: sealed.then_some(GATEWAY_CREDENTIALS),
         mode,
-        holds: wait.0.map(|wait_ms| GatewayHolds { wait_ms }),
+        holds: (wait.0.is_some() || console_url.is_some())
+            .then_some(GatewayHolds { wait_ms: wait.0, console_url }),
         project: [GatewayProject { id: project, log_key }],
         provider,
     };

@@ -44,7 +44,7 @@ pub async fn wait(mut recorded: Recorded, why: &str, house: &House) -> Turn {
             }
         }
         // Who is not to be kept waiting is told in words at once, once and for all.
-        Manner::Rounds { .. } if patience.is_zero() => {}
+        Manner::Rounds { .. } | Manner::Page if patience.is_zero() => {}
         Manner::Page if waiting.opens => return Turn::Ended(page(&recorded, waiting.hold, why, house)),
         Manner::Rounds { shows_pages: true } if waiting.opens && house.holds.console.is_some() => {
             return Turn::Ended(again(&recorded, &waiting, (why, true), house));
