@@ -83,7 +83,7 @@ pub struct GrantDocument {
     pub verb: Verb,
     /// A call that names several nouns needs a grant for each.
     pub noun: CardNoun,
-    /// Declared fields of the arguments that must be as they were when the grant was given; empty where any will do.
+    /// Declared fields of the arguments, as they were when the grant was given; null for one that must be absent.
     pub fields: Map<String, Value>,
     pub until: Timestamp,
 }

@@ -60,7 +60,7 @@ pub struct CardClass {
     pub verb: Verb,
     /// Empty where a noun is missing.
     pub nouns: Vec<CardNoun>,
-    /// The arguments that the registry declares as fields, and no others.
+    /// The arguments that the registry declares as fields, and no others; null for one that the call does not have.
     pub fields: Map<String, Value>,
     pub operation: Operation,
     pub data_class: DataClass,

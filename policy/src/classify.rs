@@ -67,6 +67,8 @@ pub struct Known {
     dimensions: Dimensions,
     nouns: Vec<NounValue>,
     fields: Map<String, Value>,
+    /// Names of declared fields that the call does not have.
+    absent: Vec<String>,
     shape: Shape,
 }
 
@@ -94,7 +96,7 @@ pub fn classify(registry: &Registry, call: &Call<'_>) -> Classification {
     match nouns {
         Ok(nouns) => Classification::Classified {
             pin,
-            known: Known { shape, fields: fields(tool, call.arguments), ..Known::bare(tool, nouns) },
+            known: Known { shape, ..Known::bare(tool, nouns) }.with_fields(tool, call.arguments),
         },
         Err(detail) => {
             let known = Known { shape, ..Known::bare(tool, Vec::new()) };
@@ -143,8 +145,15 @@ impl Known {
             dimensions: *tool.dimensions(),
             nouns,
             fields: Map::new(),
+            absent: Vec::new(),
             shape: Shape::new(),
         }
+    }
+
+    fn with_fields(self, tool: &Tool, arguments: &Value) -> Self {
+        let fields = fields(tool, arguments);
+        let absent = tool.fields().keys().filter(|name| !fields.contains_key(*name)).cloned().collect();
+        Self { fields, absent, ..self }
     }
 
     /// `<service>.<verb>`
@@ -159,6 +168,12 @@ impl Known {
     /// The arguments that the registry declares as fields.
     pub fn fields(&self) -> &Map<String, Value> {
         &self.fields
+    }
+
+    /// The same, and null for each that the call does not have: what a person saw to be absent must stay so.
+    pub fn fields_and_gaps(&self) -> Map<String, Value> {
+        let gaps = self.absent.iter().map(|name| (name.clone(), Value::Null));
+        self.fields.clone().into_iter().chain(gaps).collect()
     }
 
     pub(crate) fn dimensions(&self) -> &Dimensions {

@@ -278,7 +278,8 @@ async fn a_package_with_rules_has_every_text_of_a_grant() {
         setup.change_grants(project, which(), change, (None, "operator-1")).await.expect("changed");
     }
 
-    let package = Archive::open(made(&deployment, &service, json!({"with_rules": true})).await).expect("a zip");
+    let package =
+        Archive::open(made(&deployment, &service, json!({"with_rules": true})).await).expect("a zip");
 
     let mut text = String::new();
     let mut file = package.open(name::GRANTS).expect("readable").expect("there");

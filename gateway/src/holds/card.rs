@@ -67,7 +67,7 @@ fn class(classification: &Classification) -> Option<CardClass> {
         service: said.service,
         verb: said.verb,
         nouns: classification.nouns().iter().map(noun).collect(),
-        fields: known.fields().clone(),
+        fields: known.fields_and_gaps(),
         operation: said.operation,
         data_class: said.data_class,
         destination: said.destination,

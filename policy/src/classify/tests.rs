@@ -160,3 +160,15 @@ fn a_whole_number_is_the_same_field_in_every_spelling() {
     assert_eq!(canonical_number(&json!(0.5)), json!(0.5));
     assert_eq!(canonical_number(&json!("3")), json!("3"));
 }
+
+/// G5: what a person saw to be absent stays absent under the grant that the answer gives.
+#[test]
+fn a_declared_field_that_a_call_does_not_have_is_shown_as_null() {
+    let arguments = json!({ "path": "/notes/a.txt", "n": 3, "mode": null });
+
+    let classification = classified(&pinned_registry(), "note_write", &definition("note_write"), arguments);
+
+    let known = classification.known().expect("the registry knows it");
+    assert_eq!(json!(known.fields()), json!({ "size": 3 }));
+    assert_eq!(json!(known.fields_and_gaps()), json!({ "size": 3, "mode": null }));
+}
