@@ -5,7 +5,7 @@ import base64, collections, functools, hashlib, json, sys, zipfile
 from datetime import datetime, timedelta
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-NOT_CHECKED = """members of payloads one by one; what decides (control, bundles, kills); counts of days; six-field statements; statements that
+NOT_CHECKED = """members of payloads one by one; what decides (control, bundles, kills, windows, grants, answers); counts of days; six-field statements; statements that
 repeat, contradict, are late or are missing; charges; evaluation; witnesses: that the record ends here, only its operator says"""
 P, Y8 = 2**255 - 19, 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826  # the points of small order, by y: 0, ±1, ±Y8
 LASTING = {"key", "rules", "registry", "kill", "resume", "finding", "clearance", "resolution", "epoch", "tombstone", "incident"}

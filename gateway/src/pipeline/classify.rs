@@ -32,7 +32,7 @@ pub struct Classified {
 pub enum Subject {
     Tool {
         tool: ToolName,
-        classification: Classification,
+        classification: Box<Classification>,
         arguments: Value,
         connection: Arc<Connection>,
     },
@@ -152,7 +152,7 @@ fn subject(
             tell: not_bindable(&unbindable),
         };
     };
-    let classification = by_registry(
+    let classification = Box::new(by_registry(
         control.bundle.registry(),
         &Call {
             provider: provider.id.as_str(),
@@ -160,7 +160,7 @@ fn subject(
             listed: &found.listed,
             arguments: &arguments,
         },
-    );
+    ));
     Subject::Tool { tool: found.tool, classification, arguments, connection: found.connection }
 }
 

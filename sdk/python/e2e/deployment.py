@@ -70,7 +70,9 @@ class Deployment:
         }  # fmt: skip
         self.write_plan(folder)
         command = [PROGRAM, "dev", "--config", str(folder / "counterfoil.toml"), *place]
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        # Nobody answers here, so nobody waits.
+        env = {**os.environ, "COUNTERFOIL_HOLD_WAIT_MS": "0"}
+        self.process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         self.await_ready()
 
     def write_plan(self, folder):

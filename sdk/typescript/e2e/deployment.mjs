@@ -63,7 +63,10 @@ export async function deploy(executionKey) {
   writeFileSync(join(folder, "counterfoil.toml"),
     `registry = "registry.toml"\nrules = "rules.cedar"\n[provider.notes]\ncommand = ${JSON.stringify(command)}\nenv = { ${members} }\n`);
 
-  const child = spawn(PROGRAM, ["dev", "--config", join(folder, "counterfoil.toml"), ...place], { stdio: ["ignore", "ignore", "inherit"] });
+  // Nobody answers here, so nobody waits.
+  const patience = { ...process.env, COUNTERFOIL_HOLD_WAIT_MS: "0" };
+  const dev = ["dev", "--config", join(folder, "counterfoil.toml"), ...place];
+  const child = spawn(PROGRAM, dev, { env: patience, stdio: ["ignore", "ignore", "inherit"] });
   await until(() => fetch(`${env.COUNTERFOIL_GATEWAY}/readyz`).then((answer) => answer.ok), child);
   return {
     ...founded, env, gateway: env.COUNTERFOIL_GATEWAY, evidence: `http://127.0.0.1:${evidence}`,

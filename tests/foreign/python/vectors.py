@@ -54,6 +54,12 @@ def strict_case(case):
 NOT_CHECKED = {
     "allowed_by_another_bundle": "UNANCHORED", "allowed_under_a_kill": "UNANCHORED", "execution_missing_and_omitted": "UNANCHORED",
     "forked": "UNANCHORED", "observation_before_its_decision": "UNANCHORED", "shorter_than_what_was_kept": "UNANCHORED", "from_entry_7": "USAGE", "from_entry_8": "USAGE",
+    "allowed_after_another_resumption": "UNANCHORED", "allowed_for_a_killed_agent": "UNANCHORED", "allowed_in_a_killed_environment": "UNANCHORED",
+    "approved_another_action": "UNANCHORED", "approved_another_decision": "UNANCHORED", "approved_before_a_kill": "UNANCHORED",
+    "approved_before_the_first_entry": "USAGE", "approved_by_a_refusal": "UNANCHORED", "approved_by_nobody": "UNANCHORED", "approved_once_used_twice":
+    "UNANCHORED", "approved_too_late": "UNANCHORED", "approved_without_an_answer": "UNANCHORED", "breakglass_leaves_the_floor": "UNANCHORED",
+    "breakglass_moves_the_floor": "UNANCHORED", "grant_leaves_the_floor": "UNANCHORED", "grant_moves_the_floor": "UNANCHORED", "shadow_leaves_the_floor":
+    "UNANCHORED", "shadow_moves_the_floor": "UNANCHORED",
 }
 
 
