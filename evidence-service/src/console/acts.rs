@@ -76,8 +76,11 @@ pub(super) async fn resume(
 ) -> Result<Json<Acted>, ApiError> {
     let operator = door::program(&console, &headers, Role::Admin).await?;
     let Stop { scope, reason } = said::read(&headers, body).await?;
-    let by = Attested { behalf: &operator.behalf, reason: reason.as_deref() };
-    let resumed = acts::resume(&console.ledger, operator.project, scope, by).await;
+    let resuming = tokio::spawn(async move {
+        let by = Attested { behalf: &operator.behalf, reason: reason.as_deref() };
+        acts::resume(&console.ledger, operator.project, scope, by).await
+    });
+    let resumed = resuming.await.map_err(|_| ApiError::Unavailable)?;
     Ok(Acted::of(resumed.map_err(said::append)?, None))
 }
 
@@ -86,7 +89,7 @@ pub(super) async fn breakglass(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Acted>, ApiError> {
-    turn(&console, &headers, body, Window::Breakglass).await
+    turn(console, &headers, body, Window::Breakglass).await
 }
 
 pub(super) async fn shadow(
@@ -94,22 +97,25 @@ pub(super) async fn shadow(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Acted>, ApiError> {
-    turn(&console, &headers, body, Window::Shadow).await
+    turn(console, &headers, body, Window::Shadow).await
 }
 
 async fn turn(
-    console: &Console,
+    console: Console,
     headers: &HeaderMap,
     body: Body,
     window: Window,
 ) -> Result<Json<Acted>, ApiError> {
-    let operator = door::program(console, headers, Role::Admin).await?;
+    let operator = door::program(&console, headers, Role::Admin).await?;
     let (turn, reason) = match said::read(headers, body).await? {
         Turned::Open { minutes, reason } => (Turn::Open { minutes }, reason),
         Turned::Close { reason } => (Turn::Close, reason),
     };
-    let by = Attested { behalf: &operator.behalf, reason: Some(&reason) };
-    let turned = acts::turn(&console.ledger, operator.project, (window, turn), by).await;
+    let turning = tokio::spawn(async move {
+        let by = Attested { behalf: &operator.behalf, reason: Some(&reason) };
+        acts::turn(&console.ledger, operator.project, (window, turn), by).await
+    });
+    let turned = turning.await.map_err(|_| ApiError::Unavailable)?;
     let (stands, until) = turned.map_err(said::append)?;
     Ok(Acted::of(stands, Some(until)))
 }
