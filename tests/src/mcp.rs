@@ -50,8 +50,10 @@ impl Answer {
 impl Http {
     pub fn new() -> anyhow::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let client = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(60)).build()?;
-        Ok(Self { runtime, client })
+        // The services hang up on what was idle for a minute, and nobody here looks between two requests.
+        let idle = Duration::from_secs(20);
+        let client = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(60));
+        Ok(Self { runtime, client: client.pool_idle_timeout(idle).build()? })
     }
 
     pub fn get(&self, url: &str, key: Option<&str>) -> anyhow::Result<Answer> {
