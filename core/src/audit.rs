@@ -266,7 +266,7 @@ impl Auditor {
     }
 
     fn follow(&mut self, statement: &Statement, seq: i64, at: Timestamp) -> Result<(), Fault> {
-        self.control.follow(statement)?;
+        self.control.follow(statement, at)?;
         match statement {
             Statement::Key(said) => self.keys.follow(said, seq, at),
             Statement::Published(said) => {

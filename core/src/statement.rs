@@ -23,7 +23,7 @@ pub use class::{
 };
 pub use decision::{
     Answers, Ask, Decision, Effect, Environment, JsonType, Mark, Mode, Origin, PlanStep, Quote, Reason,
-    Shape, ShapeField, Verdict,
+    Shape, ShapeField, Verdict, Windows,
 };
 pub use execution::{ErrorCode, Execution, Outcome, SeenCheckpoint};
 pub use governance::{

@@ -1,4 +1,4 @@
-//! Answers of people at a place in the chain: what they let go out, once and no longer than they say.
+//! Answers of people at a place in the chain: what they let go out, once and no longer than they say, and what they grant.
 //!
 //! An answer is remembered for a day, which no hold outlives; so memory holds what one day's people said. Of an answer
 //! whose body is gone only its digest is known, and that is enough to have been one.
@@ -6,8 +6,8 @@
 use super::broken::Fault;
 use crate::digest::Digest;
 use crate::entry::{Entry, Kind};
-use crate::id::{ActionId, HoldId};
-use crate::statement::{Answer, Answers as Named, Decision, Reason, Say, Statement};
+use crate::id::{ActionId, GrantId, HoldId};
+use crate::statement::{Answer, Answers as Named, Decision, Grant, GrantEvent, Reason, Say, Statement};
 use crate::time::Timestamp;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -35,6 +35,8 @@ struct Approval {
     action: ActionId,
     decision: Digest,
     until: Timestamp,
+    /// Those that it names and that were not given yet.
+    grants: Vec<GrantId>,
 }
 
 impl Answers {
@@ -43,7 +45,7 @@ impl Answers {
         Self { blind_until: Some(Blind::FromTheFirst), ..Self::default() }
     }
 
-    /// Takes over an answer; refuses a call that goes out by one that does not let it.
+    /// Takes over an answer; refuses a call that goes out, or a grant that is given, by one that does not say so.
     pub(crate) fn follow(&mut self, statement: Option<&Statement>, entry: &Entry) -> Result<(), Fault> {
         self.forget(entry.at);
         match statement {
@@ -54,6 +56,7 @@ impl Answers {
             Some(Statement::Decision(decision)) if decision.is_cleared() => {
                 return self.gate(decision, entry.at);
             }
+            Some(Statement::Grant(grant)) if grant.event == GrantEvent::Given => return self.give(grant),
             Some(_) | None => {}
         }
         Ok(())
@@ -62,7 +65,8 @@ impl Answers {
     fn answered(&mut self, said: &Answer, entry: &Entry) {
         if let (Say::ApproveOnce | Say::ApproveFor, Some(until)) = (said.answer, said.until) {
             let Answer { hold, action, decision, .. } = *said;
-            self.remember(entry, Some(Approval { hold, action, decision, until }));
+            let grants = said.grants.clone();
+            self.remember(entry, Some(Approval { hold, action, decision, until, grants }));
         }
     }
 
@@ -82,6 +86,22 @@ impl Answers {
             None if self.blind_until.is_some() => Ok(()),
             None => refuse("by an answer that does not stand before it, or was used"),
         }
+    }
+
+    fn give(&mut self, grant: &Grant) -> Result<(), Fault> {
+        let refuse = |why| Err(Fault::NotGiven(why));
+        let Some(answer) = grant.answer else { return refuse("that no answer gave") };
+        let approval = match self.unused.get_mut(&answer) {
+            Some(Some(approval)) => approval,
+            Some(None) => return Ok(()),
+            None if self.blind_until.is_some() => return Ok(()),
+            None => return refuse("by an answer that does not stand before it, or was used"),
+        };
+        let Some(place) = approval.grants.iter().position(|named| *named == grant.grant) else {
+            return refuse("that its answer does not name");
+        };
+        approval.grants.swap_remove(place);
+        if approval.until == grant.until { Ok(()) } else { refuse("until another time than its answer says") }
     }
 
     fn forget(&mut self, now: Timestamp) {

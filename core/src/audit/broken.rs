@@ -68,6 +68,8 @@ pub enum Fault {
     EpochOutOfPlace,
     #[error("lets a call go out {0}")]
     NotCleared(&'static str),
+    #[error("gives a grant {0}")]
+    NotGiven(&'static str),
     #[error("body of kind {0} is empty, and that kind cannot be erased")]
     NotErasable(Kind),
     #[error("body is empty and no tombstone covers it")]

@@ -5,7 +5,7 @@ use super::keys::signed;
 use super::stored::StoredHead;
 use crate::digest::{Digest, hex};
 use crate::statement::{
-    Decision, GrantEvent, Kill, Published, PublishedType, Resume, Scope, Statement, WindowEvent,
+    Decision, GrantEvent, Kill, Published, PublishedType, Resume, Scope, Statement, WindowEvent, Windows,
 };
 use crate::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,8 +50,8 @@ pub fn listed(stopped: &BTreeSet<Scope>) -> String {
 }
 
 impl Control {
-    /// Takes over what a statement changes; refuses one that does not follow from those before.
-    pub(crate) fn follow(&mut self, statement: &Statement) -> Result<(), Fault> {
+    /// Takes over what a statement changes; refuses one that does not follow from those before. `at` is its entry's time.
+    pub(crate) fn follow(&mut self, statement: &Statement, at: Timestamp) -> Result<(), Fault> {
         match statement {
             Statement::Key(said) => {
                 let numbers = (said.control, said.floor, said.generation);
@@ -79,7 +79,7 @@ impl Control {
             }
             Statement::Coverage(said) => self.unmoved((said.control, said.floor, said.generation)),
             Statement::Settings(said) => self.unmoved((said.control, said.floor, said.generation)),
-            Statement::Decision(decision) if decision.is_cleared() => self.gate(decision),
+            Statement::Decision(decision) if decision.is_cleared() => self.gate(decision, at),
             Statement::Decision(_)
             | Statement::Observation(_)
             | Statement::Received(_)
@@ -161,7 +161,7 @@ impl Control {
     }
 
     /// A call that may go out was judged by what was in force.
-    fn gate(&self, decision: &Decision) -> Result<(), Fault> {
+    fn gate(&self, decision: &Decision, at: Timestamp) -> Result<(), Fault> {
         let refuse = |why| Err(Fault::NotCleared(why));
         if self.killed {
             return refuse("while the project is killed");
@@ -177,6 +177,10 @@ impl Control {
         }
         if decision.control < self.floor {
             return refuse("under what was no longer in force");
+        }
+        let windows = Windows { breakglass_until: self.breakglass_until, shadow_until: self.shadow_until };
+        if !windows.carry(decision, at) {
+            return refuse("by a window that does not stand or softens no such verdict");
         }
         match self.bundles.range(..=decision.control).next_back() {
             Some((_, policy)) if *policy == decision.policy => Ok(()),

@@ -147,7 +147,7 @@ impl Follower {
         let root = if entry.kind == Kind::Epoch { self.frontier.root() } else { Hash::empty_root() };
         self.day.follow(entry, statement, root).map_err(fault("kind"))?;
         let Some(statement) = statement else { return Ok(()) };
-        self.control.follow(statement).map_err(fault("body"))?;
+        self.control.follow(statement, entry.at).map_err(fault("body"))?;
         match statement {
             Statement::Key(said) => {
                 self.keys.follow(said, signed(entry.seq), entry.at).map_err(fault("body"))

@@ -165,7 +165,7 @@ impl<'a> Chain<'a> {
     ) -> Result<(), Stop> {
         let fault = |column, fault| at(entry.seq, column, fault);
         if let (Some(control), Some(statement)) = (&mut self.control, statement) {
-            control.follow(statement).map_err(|f| fault("body", f))?;
+            control.follow(statement, entry.at).map_err(|f| fault("body", f))?;
         }
         self.answers.follow(statement, entry).map_err(|f| fault("body", f))?;
         self.follow_day(statement, entry).map_err(|f| fault("kind", f))?;

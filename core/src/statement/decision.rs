@@ -126,6 +126,28 @@ pub struct Decision {
     pub plan: Option<PlanStep>,
 }
 
+/// The windows at a moment, as an append finds them and an auditor recomputes them: until when each stands, or stood. Time
+/// alone ends them too.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Windows {
+    pub breakglass_until: Option<Timestamp>,
+    pub shadow_until: Option<Timestamp>,
+}
+
+impl Windows {
+    /// Whether every window that a cleared decision leans on stands at `at`. Shadow softens what published rules say and
+    /// nothing else.
+    pub fn carry(self, decision: &Decision, at: Timestamp) -> bool {
+        let stands = |until: Option<Timestamp>| until.is_some_and(|until| at < until);
+        let leans_on_shadow = decision.effect == Effect::Advisory;
+        let softens = matches!(decision.reason, Reason::Rule | Reason::NoRule);
+        let leans_on_breakglass =
+            decision.reason == Reason::BreakGlass || decision.marks.contains(&Mark::BreakGlass);
+        (!leans_on_shadow || (softens && stands(self.shadow_until)))
+            && (!leans_on_breakglass || stands(self.breakglass_until))
+    }
+}
+
 /// Which person's answer this decision follows.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]

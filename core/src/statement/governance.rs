@@ -126,9 +126,8 @@ pub struct Answer {
     /// Digest of the card; a card holds a nonce, so it cannot be guessed.
     pub card: Digest,
     pub answer: Say,
-    /// The grant that `approve_for` gives, by the same commit; else null.
-    #[serde(deserialize_with = "nullable")]
-    pub grant: Option<GrantId>,
+    /// The grants that `approve_for` gives, by the same commit: one for each noun of the call. Else empty.
+    pub grants: Vec<GrantId>,
     /// The last moment at which the answer lifts its hold, or until which its grant stands; null for `deny`.
     #[serde(deserialize_with = "nullable")]
     pub until: Option<Timestamp>,

@@ -50,7 +50,7 @@ STATEMENTS = [
     statement("kill/v1", **(CHANGE | {"control": 7, "floor": 7, "gen": 1}), reason="drill"),
     statement("hold/v1", event="expired", hold=HOLD, action=ACTION, decision=digest(b"the held decision")),
     statement("answer/v1", behalf="operator", authorization=None, by="login", hold=HOLD, action=ACTION, decision=digest(b"the held decision"),
-              card=digest(b"the card"), answer="approve_once", grant=None, until="2026-11-30T12:20:00.000Z"),
+              card=digest(b"the card"), answer="approve_once", grants=[], until="2026-11-30T12:20:00.000Z"),
     statement("grant/v1", **CHANGE, event="given", grant="grt_" + 8 * "0193", agent=AGENT, service="mail", verb="send",
               document=digest(b"the grant"), until="2026-11-30T12:20:00.000Z", answer=digest(b"the answer"), reason=None),
     statement("resume/v1", **CHANGE, reason="drill"),

@@ -194,6 +194,7 @@ def keys_and_control():
     cases["allowed_under_a_kill"] = case("from kill/v1 on nothing is allowed", pack(killed), "BROKEN", 40)
     cases |= stopped()
     cases |= answered()
+    cases |= leaning()
     other = Record()
     other.add("decision", signed(decision(at=at(10), control=6, gen=0, policy=digest(b"mine")), D), 10)
     cases["allowed_by_another_bundle"] = case("not what was in force", pack(other), "BROKEN", 40)
@@ -222,6 +223,11 @@ def allow(record, second, numbers):
     record.rows.append(("decision", signed(decision(at=at(second), **said, policy=POLICY), D), second))
 
 
+def grant_of(name):
+    return {"grant": name, "agent": decision()["agent"], "service": "mail", "verb": "send", "document": digest(b"the grant"),
+            "until": at(2000), "answer": None, "reason": None}
+
+
 def stopped():
     """Kills of a part, resumption, and how grants and windows move the floor."""
     cases = {}
@@ -246,10 +252,9 @@ def stopped():
     allow(other, 10, (8, 1))
     cases["allowed_after_another_resumption"] = case("the project is killed, and one agent was resumed", pack(other), "BROKEN", 40)
 
-    grant = {"grant": "grt_" + 8 * "0193", "agent": agent, "service": "mail", "verb": "send", "document": digest(b"the grant"),
-             "until": at(2000), "answer": None, "reason": None}
+    grant = grant_of("grt_" + 8 * "0193")
     window = {"until": at(2000), "reason": "The first week."}
-    for typ, name, members, opens, closes in [("grant/v1", "grant", grant, "given", "removed"), ("breakglass/v1", "breakglass", window, "opened", "closed"),
+    for typ, name, members, opens, closes in [("grant/v1", "grant", grant, "renewed", "removed"), ("breakglass/v1", "breakglass", window, "opened", "closed"),
                                               ("shadow/v1", "shadow", window, "opened", "closed")]:
         record = Record()
         control(record, typ, 7, (7, 0, 0), event=opens, **members)
@@ -266,6 +271,47 @@ def stopped():
     return cases
 
 
+def leaning():
+    """Decisions that go out by a window: break-glass lets through what nothing allows, shadow only says what published rules say."""
+    cases = {}
+    advisory = {"verdict": "DENY", "effect": "advisory", "reason": "rule"}
+    broken_glass = {"reason": "break_glass", "rules": [], "marks": ["break_glass"]}
+
+    def made(typ, said, second=10, closed=None, until=2000):
+        record, numbers = Record(), (6, 0)
+        if typ is not None:
+            control(record, typ, 7, (7, 0, 0), event="opened", until=at(until), reason="The first week.")
+            numbers = (7, 0)
+        if closed is not None:
+            control(record, typ, closed, (8, 8, 0), event="closed", until=at(until), reason="The first week.")
+            numbers = (8, 0)
+        record.add("decision", signed(decision(at=at(second), control=numbers[0], gen=numbers[1], policy=POLICY, **said), D), second)
+        return record
+
+    killed = Record()
+    control(killed, "shadow/v1", 7, (7, 0, 0), event="opened", until=at(2000), reason="The first week.")
+    control(killed, "kill/v1", 8, (8, 8, 1), reason=None)
+    control(killed, "resume/v1", 9, (9, 8, 1), reason=None)
+    killed.add("decision", signed(decision(at=at(10), control=9, gen=1, policy=POLICY, **advisory), D), 10)
+    yes, no = ("UNANCHORED", 10), ("BROKEN", 40)
+    for name, about, record, answer in [
+        ("advisory_in_a_shadow_window", "said and not enforced, as was declared", made("shadow/v1", advisory), yes),
+        ("advisory_without_a_window", "nobody declared a window", made(None, advisory), no),
+        ("advisory_in_another_window", "break-glass makes nothing advisory", made("breakglass/v1", advisory), no),
+        ("advisory_after_the_window", "time ends a window", made("shadow/v1", advisory, second=10, until=10), no),
+        ("advisory_after_it_was_closed", "and so does an operator", made("shadow/v1", advisory, closed=8), no),
+        ("advisory_after_a_kill", "a kill ends windows, and a resumption opens none", killed, no),
+        ("advisory_for_an_unknown_tool", "only what published rules say is softened", made("shadow/v1", advisory | {"reason": "unknown_tool", "rules": []}), no),
+        ("breakglass_in_its_window", "marked, as was declared", made("breakglass/v1", broken_glass), yes),
+        ("breakglass_without_a_window", "nobody declared a window", made(None, broken_glass), no),
+        ("breakglass_in_another_window", "shadow lets nothing through", made("shadow/v1", broken_glass), no),
+        ("breakglass_after_the_window", "time ends a window", made("breakglass/v1", broken_glass, until=10), no),
+        ("breakglass_marked_without_a_window", "the mark alone leans on one", made(None, {"marks": ["break_glass"]}), no),
+    ]:
+        cases[name] = case(about, pack(record), *answer)
+    return cases
+
+
 def answered():
     """A held call, a person's answer, and the decision that goes by it."""
     cases, hold = {}, "hld_" + 8 * "0193"
@@ -275,7 +321,7 @@ def answered():
 
     def say(record, held, second=9, **changes):
         said = {"behalf": "operator", "authorization": None, "by": "login", "hold": hold, "action": ACTION, "decision": held, "card": digest(b"the card"),
-                "answer": "approve_once", "grant": None, "until": at(2000)} | changes
+                "answer": "approve_once", "grants": [], "until": at(2000)} | changes
         return digest(jcs(record.add("answer", ledger_statement("answer/v1", second, **said), second)))
 
     def go(record, held, answer, second=10, **changes):
@@ -311,6 +357,27 @@ def answered():
     control(killed, "resume/v1", 9, (8, 7, 1), reason=None)
     go(killed, held, given, control=8, gen=1)
     cases["approved_before_a_kill"] = case("a kill takes what was approved, and a resumption does not give it back", pack(killed), "BROKEN", 40)
+    one, two = "grt_" + 8 * "0193", "grt_" + 8 * "0194"
+    yes, no = ("UNANCHORED", 10), ("BROKEN", 40)
+
+    def grants(about, named, given, answer, *expected, until=2000, first=None):
+        record = Record()
+        held = asked(record)
+        said = say(record, held, answer=answer, grants=named)
+        for number, grant in enumerate(given):
+            control(record, "grant/v1", 9, (7 + number, 0, 0), event="given", grant=grant, agent=decision()["agent"], service="mail", verb="send",
+                    document=digest(b"the grant"), until=at(until), answer=said, reason=None)
+        return case(about, pack(record) if first is None else pack(record, first=len(record.rows) + first), *expected)
+
+    cases["granted_for_each_noun"] = grants("a grant for each noun, and the answer names both", [one, two], [one, two], "approve_for", *yes)
+    cases["granted_by_an_answer_to_one_noun"] = grants("the answer names one grant, and two are given", [one], [one, two], "approve_for", *no)
+    cases["granted_twice"] = grants("one grant is given once", [one], [one, one], "approve_for", *no)
+    cases["granted_by_a_refusal"] = grants("the person said no", [one], [one], "deny", *no)
+    cases["granted_for_longer"] = grants("the grant outlives what the answer says", [one], [one], "approve_for", *no, until=2001)
+    cases["granted_before_the_first_entry"] = grants("a package that starts after the answer", [one], [one], "approve_for", *yes, first=-1)
+    unasked = Record()
+    control(unasked, "grant/v1", 7, (7, 0, 0), event="given", **grant_of(one))
+    cases["granted_by_nobody"] = case("no answer gave it", pack(unasked), *no)
     later_on = made({})
     cases["approved_before_the_first_entry"] = case("a package that starts after the answer", pack(later_on, first=len(later_on.rows) - 1), "UNANCHORED", 10)
     return cases

@@ -208,7 +208,7 @@ impl Answering<'_> {
             decision: row.decision,
             card: row.card_digest,
             answer: self.order.say,
-            grant: self.documents.first().map(|document| document.grant),
+            grants: self.documents.iter().map(|document| document.grant).collect(),
             until: self.until(row, at),
         }
     }

@@ -10,7 +10,7 @@ use counterfoil_core::digest::Digest;
 use counterfoil_core::id::{HoldId, KeyId};
 use counterfoil_core::key::{Purpose, Thumbprint};
 use counterfoil_core::record::RefusedReason;
-use counterfoil_core::statement::{Decision, Effect, Environment, Mark, Reason, Statement};
+use counterfoil_core::statement::{Decision, Environment, Reason, Statement, Windows};
 use counterfoil_core::time::Timestamp;
 
 use super::facts::{Facts, Stored};
@@ -196,15 +196,10 @@ fn is_killed(decision: &Decision, head: &Head) -> bool {
         || head.stopped.iter().any(|scope| scope.covers(decision))
 }
 
-/// Whether the windows that this decision leans on are open; shadow softens published rules and nothing else. Time alone ends one, so control and floor cannot say it.
+/// Time alone ends a window, so control and floor cannot say whether one stands.
 fn window_stands(decision: &Decision, head: &Head, at: Timestamp) -> bool {
-    let stands = |until: Option<Timestamp>| until.is_some_and(|until| at < until);
-    let leans_on_shadow = decision.effect == Effect::Advisory;
-    let softens = matches!(decision.reason, Reason::Rule | Reason::NoRule);
-    let leans_on_breakglass =
-        decision.reason == Reason::BreakGlass || decision.marks.contains(&Mark::BreakGlass);
-    (!leans_on_shadow || (softens && stands(head.shadow_until)))
-        && (!leans_on_breakglass || stands(head.breakglass_until))
+    let windows = Windows { breakglass_until: head.breakglass_until, shadow_until: head.shadow_until };
+    windows.carry(decision, at)
 }
 
 fn gate(

@@ -7,7 +7,7 @@ use super::writer::{Writer, issuer, project};
 use crate::id::HoldId;
 use crate::nonce::Nonce16;
 use crate::statement::{
-    Answer, AnswerType, AnsweredBy, Answers as Named, Decision, Effect, Reason, Say, Verdict,
+    Answer, AnswerType, AnsweredBy, Answers as Named, Decision, Reason, Say, Verdict,
 };
 use std::rc::Rc;
 use uuid::Uuid;
@@ -49,7 +49,7 @@ impl Scene {
             decision: self.held,
             card: Digest::of(b"card"),
             answer: say,
-            grant: None,
+            grants: Vec::new(),
             until: (say != Say::Deny).then(|| now.plus_millis(until)),
         }
     }
@@ -134,7 +134,7 @@ fn a_call_that_goes_by_an_answer_that_does_not_let_it_is_named() {
     let digest = late.state(answer);
     late.writer.now = late.writer.now.plus_millis(1_001);
     late.go(digest, |said| {
-        (said.verdict, said.effect, said.reason) = (Verdict::StepUp, Effect::Advisory, Reason::NoRule);
+        said.reason = Reason::Rule;
     });
     assert_eq!(late.fault(), Fault::NotCleared("by an answer whose time had passed"));
 }

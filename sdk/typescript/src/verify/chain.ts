@@ -148,7 +148,7 @@ export class Chain {
 
   /** Takes over what a statement changes, and hands it to the book. */
   private *follow(said: JsonObject | null, entry: Entry, report: Report): Work<null> {
-    if (said) this.control?.follow(said);
+    if (said) this.control?.follow(said, Date.parse(entry.at));
     this.answers.follow(said, entry);
     // Only an epoch entry asks for the root, which costs a hash for every level of the tree.
     const root = this.day && entry.kind === "epoch" ? toBase64(yield* this.frontier.root()) : "";

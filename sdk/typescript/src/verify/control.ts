@@ -14,13 +14,15 @@ export class Control {
   private isKilled = false;
   /** Agents, connections and environments that are killed, by their ids. */
   private readonly stopped = new Set<string>();
+  /** Until when windows stand, or stood, in milliseconds; time alone ends them too. */
+  private readonly until = { breakglass: -Infinity, shadow: -Infinity };
   private hasRegistry = false;
   private hasRules = false;
   /** The bundle in force from a control number on, ascending. What no decision may name any more is dropped. */
   private bundles: { from: number; policy: string }[] = [];
 
-  /** Takes over what a statement changes; throws a `Fault` if it does not follow from those before. */
-  follow(said: JsonObject): void {
+  /** Takes over what a statement changes; throws a `Fault` if it does not follow from those before. `at` is its entry's time. */
+  follow(said: JsonObject, at: number): void {
     const numbers = said as unknown as Numbers;
     switch (said.typ) {
       case "key/v1":
@@ -39,12 +41,13 @@ export class Control {
         return this.step(numbers, said.event === "given" || said.event === "renewed" ? "stays" : "follows", this.now.gen);
       case "breakglass/v1":
       case "shadow/v1":
+        this.until[said.typ === "shadow/v1" ? "shadow" : "breakglass"] = said.event === "opened" ? Date.parse(String(said.until)) : -Infinity;
         return this.step(numbers, said.event === "opened" ? "stays" : "follows", this.now.gen);
       case "coverage/v1":
       case "settings/v1":
         return this.unmoved(numbers);
       case "decision/v1":
-        return isClearedDecision(said) ? this.gate(said) : undefined;
+        return isClearedDecision(said) ? this.gate(said, at) : undefined;
       default:
         // The other kinds change nothing that decides.
     }
@@ -53,8 +56,10 @@ export class Control {
   /** A kill of the whole project counts a generation; one of an agent, a connection or an environment does not. */
   private kill(said: JsonObject, numbers: Numbers): void {
     this.step(numbers, "follows", this.now.gen + (said.scope === undefined ? 1 : 0));
-    if (said.scope === undefined) this.isKilled = true;
-    else this.stopped.add(String(said.scope));
+    if (said.scope === undefined) {
+      this.isKilled = true;
+      this.until.breakglass = this.until.shadow = -Infinity;
+    } else this.stopped.add(String(said.scope));
   }
 
   private publish(said: JsonObject, numbers: Numbers): void {
@@ -82,7 +87,7 @@ export class Control {
   }
 
   /** A call that may go out was judged by what was in force. */
-  private gate(decision: JsonObject): void {
+  private gate(decision: JsonObject, at: number): void {
     const { control, gen, policy } = decision as unknown as Numbers & { policy: string };
     const bundle = this.bundles.findLast(({ from }) => from <= control);
     const isStopped = [decision.agent, decision.via, decision.env].some((id) => this.stopped.has(String(id)));
@@ -91,10 +96,18 @@ export class Control {
       : gen !== this.now.gen ? "under another kill generation"
       : control > this.now.control ? "under a control number that was not reached"
       : control < this.now.floor ? "under what was no longer in force"
+      : !this.windowsCarry(decision, at) ? "by a window that does not stand or softens no such verdict"
       : !bundle ? "before registry and rules were published"
       : bundle.policy !== policy ? "under another policy than was in force"
       : null;
     if (why !== null) throw new Fault(`lets a call go out ${why}`);
+  }
+
+  /** Whether every window that a cleared decision leans on stands. Shadow softens what published rules say and nothing else. */
+  private windowsCarry({ effect, reason, marks }: JsonObject, at: number): boolean {
+    const isSoftened = (reason === "rule" || reason === "no_rule") && at < this.until.shadow;
+    const leansOnBreakglass = reason === "break_glass" || (marks as string[]).includes("break_glass");
+    return (effect !== "advisory" || isSoftened) && (!leansOnBreakglass || at < this.until.breakglass);
   }
 
   private differs(said: Numbers, follows: Numbers): Fault {
