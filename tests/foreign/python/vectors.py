@@ -59,7 +59,12 @@ NOT_CHECKED = {
     "approved_before_the_first_entry": "USAGE", "approved_by_a_refusal": "UNANCHORED", "approved_by_nobody": "UNANCHORED", "approved_once_used_twice":
     "UNANCHORED", "approved_too_late": "UNANCHORED", "approved_without_an_answer": "UNANCHORED", "breakglass_leaves_the_floor": "UNANCHORED",
     "breakglass_moves_the_floor": "UNANCHORED", "grant_leaves_the_floor": "UNANCHORED", "grant_moves_the_floor": "UNANCHORED", "shadow_leaves_the_floor":
-    "UNANCHORED", "shadow_moves_the_floor": "UNANCHORED",
+    "UNANCHORED", "shadow_moves_the_floor": "UNANCHORED", "granted_before_the_first_entry": "USAGE",
+    "advisory_after_a_kill": "UNANCHORED", "advisory_after_it_was_closed": "UNANCHORED", "advisory_after_the_window": "UNANCHORED",
+    "advisory_for_an_unknown_tool": "UNANCHORED", "advisory_in_another_window": "UNANCHORED", "advisory_without_a_window": "UNANCHORED",
+    "breakglass_after_the_window": "UNANCHORED", "breakglass_in_another_window": "UNANCHORED", "breakglass_marked_without_a_window": "UNANCHORED",
+    "breakglass_without_a_window": "UNANCHORED", "granted_by_a_refusal": "UNANCHORED", "granted_by_an_answer_to_one_noun": "UNANCHORED",
+    "granted_by_nobody": "UNANCHORED", "granted_for_longer": "UNANCHORED", "granted_twice": "UNANCHORED",
 }
 
 
