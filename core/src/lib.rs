@@ -28,6 +28,7 @@ pub mod projection;
 pub mod receipt;
 pub mod reconcile;
 pub mod record;
+pub mod session;
 pub mod statement;
 pub mod time;
 pub mod tree;

@@ -27,6 +27,7 @@ pub struct Bundle {
     rules_digest: Digest,
     schema: Schema,
     names: Names,
+    has_sessions: bool,
     policies: PolicySet,
     digest: Digest,
 }
@@ -35,7 +36,8 @@ impl Bundle {
     /// Checks both texts. Nothing is loaded if anything is wrong.
     pub fn compile(registry_text: &str, rules_text: &str) -> Result<Self, Vec<LintError>> {
         let registry = Registry::parse(registry_text)?;
-        let schema_document = schema::of(&registry);
+        let has_sessions = bounds::with_room(|| rules::speak_of_sessions(rules_text));
+        let schema_document = schema::of(&registry, has_sessions);
         let schema_digest = Digest::of(&json::canonical(&schema_document));
         let schema = Schema::from_json_value(schema_document)
             .map_err(|error| vec![LintError::text("registry", error.to_string())])?;
@@ -50,6 +52,7 @@ impl Bundle {
             rules_digest: Digest::of(rules_text.as_bytes()),
             schema,
             names: Names::read(),
+            has_sessions,
             policies,
         })
     }
@@ -99,6 +102,11 @@ impl Bundle {
     pub(crate) fn rule(&self, id: &str) -> Option<&Rule> {
         let place = self.rules.binary_search_by(|rule| rule.id().as_str().cmp(id)).ok()?;
         self.rules.get(place)
+    }
+
+    /// Whether some rule asks what the session did: then facts need a session.
+    pub fn has_sessions(&self) -> bool {
+        self.has_sessions
     }
 
     /// What the rules of these ids tell whoever asked: narrowings of a MODIFY, missing context of a DEFER.

@@ -14,6 +14,7 @@
 //!     base_verdict = "DENY"
 //!     approved = true                                   # a person has answered this very call
 //!     grants = [{ action = "notes.read", noun = { type = "path", value = "/etc/motd" }, until = "2026-12-01T00:00:00.000Z" }]
+//!     session = { operations = { read = 3 }, data_classes = { personal = 1 } }   # what the key did; also destinations, cleared, refused
 //!     breakglass_until = "2026-12-01T00:00:00.000Z"     # also shadow_until, and stopped = true
 
 use crate::bundle::Bundle;
@@ -29,12 +30,15 @@ use counterfoil_core::hold::CardNoun;
 use counterfoil_core::id::{AgentId, RuleId};
 use counterfoil_core::json;
 use counterfoil_core::nonce::Nonce16;
+use counterfoil_core::session::Summary;
 use counterfoil_core::statement::{
-    Answers, Effect as Bound, Environment, Mode, Origin, Reason, Verb, Verdict,
+    Answers, DataClass, Destination, Effect as Bound, Environment, Mode, Operation, Origin, Reason, Verb,
+    Verdict,
 };
 use counterfoil_core::time::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::fmt;
 
 #[derive(Deserialize)]
@@ -67,10 +71,23 @@ struct CaseText {
     /// Of the agent that asks.
     #[serde(default)]
     grants: Vec<GrantText>,
+    /// What the key did before; nothing, where a rule asks and the case does not say.
+    #[serde(default)]
+    session: SessionText,
     breakglass_until: Option<Timestamp>,
     shadow_until: Option<Timestamp>,
     #[serde(default)]
     stopped: bool,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct SessionText {
+    operations: BTreeMap<Operation, u64>,
+    data_classes: BTreeMap<DataClass, u64>,
+    destinations: BTreeMap<Destination, u64>,
+    cleared: u64,
+    refused: u64,
 }
 
 #[derive(Deserialize)]
@@ -144,6 +161,7 @@ fn judge(bundle: &Bundle, case: CaseText, at: Timestamp) -> CaseResult {
     let agent = case.agent.unwrap_or_else(anybody);
     let grants = Grants::compile(&documents(&case.grants, agent), bundle);
     let approval = case.approved.then(an_answer);
+    let session = bundle.has_sessions().then(|| session(&case.session));
     let arguments = Value::Object(case.args.clone());
     let call = Call { provider: &case.provider, tool: &case.tool, listed: &listed, arguments: &arguments };
     let asked = Asked {
@@ -160,6 +178,7 @@ fn judge(bundle: &Bundle, case: CaseText, at: Timestamp) -> CaseResult {
         standing: Standing {
             grants: grants.digests(agent),
             approval: approval.as_ref(),
+            session: session.as_ref(),
             breakglass_until: case.breakglass_until,
             shadow_until: case.shadow_until,
             stopped: case.stopped,
@@ -168,6 +187,18 @@ fn judge(bundle: &Bundle, case: CaseText, at: Timestamp) -> CaseResult {
     let classification = classify(bundle.registry(), &call);
     let judgement = evaluate(bundle, &grants, &Facts::of(&asked, &classification));
     CaseResult { difference: difference(&case, &judgement), name: case.name, judgement }
+}
+
+fn session(said: &SessionText) -> Summary {
+    let first = "act_00000000000070008000000000000000".parse();
+    Summary {
+        operations: said.operations.clone(),
+        data_classes: said.data_classes.clone(),
+        destinations: said.destinations.clone(),
+        cleared: said.cleared,
+        refused: said.refused,
+        ..Summary::begun_by(first.expect("32 hexadecimal digits after the prefix are an id of an action"))
+    }
 }
 
 /// An agent that no rule names.

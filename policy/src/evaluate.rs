@@ -153,7 +153,8 @@ fn ask(bundle: &Bundle, grants: &Grants, facts: &Facts) -> Result<Judgement, Pol
     let nouns = classified(bundle, facts)?;
     let mut tally = Tally::default();
     for noun in &nouns {
-        let (request, entities) = request::of(noun, facts, (bundle.schema(), bundle.names()))?;
+        let (request, entities) =
+            request::of(noun, facts, (bundle.schema(), bundle.names(), bundle.has_sessions()))?;
         let matched = ask_rules(bundle, (&request, &entities), &mut tally)?;
         if !matched && !ask_grants(grants, facts, (&request, &entities), &mut tally)? {
             tally.unmatched = true;

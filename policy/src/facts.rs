@@ -10,12 +10,17 @@
 //!      "grants":[],"approval":null,"breakglass_until":null,"shadow_until":null,"stopped":false}
 //!
 //! Version 1 is the same without the last five members; a decision made on it is replayed as one that had none of them.
+//! Version 3 is the same with a `session`, and only where the rules speak of one:
+//!
+//!     {"session":"ses_…","since":"2026-11-30T11:02:00.000Z","upto":41,"operations":{"read":12},"data_classes":{"personal":2},
+//!      "destinations":{"internal":12},"cleared":12,"refused":1}
 
 use crate::classify::Classification;
 use crate::noun::{NounKind, NounValue};
 use counterfoil_core::digest::Digest;
 use counterfoil_core::id::AgentId;
 use counterfoil_core::json::{self, JsonError, Profile};
+use counterfoil_core::session::Summary;
 use counterfoil_core::statement::{
     Answers, DataClass, Destination, Environment, Magnitude, Mode, NounType, Operation, Origin, Reason,
     Reversibility, Verdict,
@@ -75,6 +80,8 @@ pub struct Standing<'a> {
     pub approval: Option<&'a Answers>,
     pub breakglass_until: Option<Timestamp>,
     pub shadow_until: Option<Timestamp>,
+    /// What the key did so far, where the rules speak of it.
+    pub session: Option<&'a Summary>,
     /// A kill covers the call: of the project, of its agent, of its key or of its environment.
     pub stopped: bool,
 }
@@ -114,8 +121,8 @@ pub struct Facts {
     pub(crate) resources: Vec<Resource>,
     pub(crate) args: Option<Digest>,
     pub(crate) context: Context,
-    // Always null until sessions, spending windows and runs exist; then they become facts like the others.
-    session: (),
+    pub(crate) session: Option<Summary>,
+    // Always null until spending windows and runs exist; then they become facts like the others.
     windows: (),
     run: (),
     pub(crate) base_verdict: BaseVerdict,
@@ -212,7 +219,7 @@ impl Facts {
     fn bare(asked: &Asked<'_>) -> Self {
         let standing = &asked.standing;
         Self {
-            v: 2,
+            v: if standing.session.is_some() { 3 } else { 2 },
             agent: asked.agent,
             principal: asked.principal.map(str::to_owned),
             provider: asked.provider.map(str::to_owned),
@@ -234,7 +241,7 @@ impl Facts {
                 reversibility: Reversibility::Unknown,
                 args: Map::new(),
             },
-            session: (),
+            session: standing.session.cloned(),
             windows: (),
             run: (),
             base_verdict: asked.base_verdict,
@@ -251,8 +258,10 @@ impl Facts {
         let document = json::parse_within(bytes, Profile::Foreign, json::MAX_BOUND)?;
         let facts =
             Self::deserialize(&in_full(&document)?).map_err(|e| FactsError::Members(e.to_string()))?;
-        if !matches!(facts.v, 1 | 2) {
-            return Err(FactsError::Version(facts.v));
+        match (facts.v, &facts.session) {
+            (1 | 2, None) | (3, Some(_)) => {}
+            (1..=3, _) => return Err(FactsError::Members("only version 3 has a session".to_owned())),
+            (other, _) => return Err(FactsError::Version(other)),
         }
         if facts.bytes() != json::canonical(&document) {
             return Err(FactsError::Members("a member is missing".to_owned()));
@@ -280,6 +289,11 @@ impl Facts {
     /// The value of the commitment `facts`, `sha256:…`.
     pub fn digest(&self) -> Digest {
         Digest::of(&self.bytes())
+    }
+
+    /// The session that the evaluation took into account.
+    pub fn session(&self) -> Option<&Summary> {
+        self.session.as_ref()
     }
 
     /// The documents of grants that the evaluation needs, by digest.

@@ -153,6 +153,11 @@ pub(crate) struct Linted {
     pub policies: PolicySet,
 }
 
+/// Whether some rule asks what the session did; then the schema has it, and somebody must have counted.
+pub(crate) fn speak_of_sessions(text: &str) -> bool {
+    parse(text).is_ok_and(|rules| rules.iter().any(lint::speaks_of_sessions))
+}
+
 pub(crate) fn load(text: &str, registry: &Registry, schema: &Schema) -> Result<Linted, Vec<LintError>> {
     let parsed = parse(text)?;
     let mut defects = Vec::new();

@@ -7,6 +7,10 @@
 //!     action     Gw::Action::"notes.read" in Gw::Action::"read"
 //!     resource   Gw::Path::"/notes/a.txt" in Gw::Path::"/notes" in Gw::Path::"/"
 //!     context    now, env, origin, mode, provider, tool, principal?, five dimensions, args { declared fields }
+//!                session { operations { … }, data_classes { … }, destinations { … }, cleared, refused }
+//!
+//! `session` is there only where a rule speaks of it, so that other rules need nobody to count. Each word of the three
+//! vocabularies is a number, 0 where nothing was done.
 
 use crate::noun::NounKind;
 use crate::registry::{FieldKind, Registry};
@@ -63,8 +67,17 @@ struct Action {
     fields: BTreeMap<String, FieldKind>,
 }
 
+/// The context's counts of what a session did: the member, and the vocabulary that it counts by.
+pub(crate) const COUNTED: [&str; 3] = ["operations", "data_classes", "destinations"];
+
+/// The words of each count, in the order of [`COUNTED`].
+pub(crate) fn counted() -> [Vec<&'static str>; 3] {
+    let [_, _, _, operations, data_classes, destinations, _, _] = vocabularies();
+    [operations, data_classes, destinations]
+}
+
 /// The schema in Cedar's JSON form, which is also what its digest is taken of.
-pub(crate) fn of(registry: &Registry) -> Value {
+pub(crate) fn of(registry: &Registry, has_sessions: bool) -> Value {
     let mut actions: BTreeMap<String, Action> = BTreeMap::new();
     for (_, tool) in registry.tools() {
         let action = actions.entry(tool.action()).or_default();
@@ -73,7 +86,7 @@ pub(crate) fn of(registry: &Registry) -> Value {
         let fields = tool.fields().iter();
         action.fields.extend(fields.map(|(name, field)| (name.clone(), field.kind())));
     }
-    json!({ "Gw": { "entityTypes": entity_types(&actions), "actions": action_types(&actions) } })
+    json!({ "Gw": { "entityTypes": entity_types(&actions), "actions": action_types(&actions, has_sessions) } })
 }
 
 fn entity_types(actions: &BTreeMap<String, Action>) -> Value {
@@ -96,7 +109,7 @@ fn entity_types(actions: &BTreeMap<String, Action>) -> Value {
     types.into()
 }
 
-fn action_types(actions: &BTreeMap<String, Action>) -> Value {
+fn action_types(actions: &BTreeMap<String, Action>, has_sessions: bool) -> Value {
     let mut types = Map::new();
     let verbs: BTreeSet<&str> = actions.values().map(|a| a.verb).collect();
     for verb in verbs {
@@ -109,7 +122,7 @@ fn action_types(actions: &BTreeMap<String, Action>) -> Value {
             "appliesTo": {
                 "principalTypes": ["Agent"],
                 "resourceTypes": resources,
-                "context": context_type(&action.fields),
+                "context": context_type(&action.fields, has_sessions),
             },
         });
         types.insert(name.clone(), declared);
@@ -117,7 +130,7 @@ fn action_types(actions: &BTreeMap<String, Action>) -> Value {
     types.into()
 }
 
-fn context_type(fields: &BTreeMap<String, FieldKind>) -> Value {
+fn context_type(fields: &BTreeMap<String, FieldKind>, has_sessions: bool) -> Value {
     let mut members = Map::new();
     members.insert("now".into(), json!({ "type": "Extension", "name": "datetime" }));
     members.insert("provider".into(), json!({ "type": "String" }));
@@ -138,5 +151,21 @@ fn context_type(fields: &BTreeMap<String, FieldKind>) -> Value {
         })
         .collect();
     members.insert("args".into(), json!({ "type": "Record", "attributes": args }));
+    if has_sessions {
+        members.insert("session".into(), session_type());
+    }
+    json!({ "type": "Record", "attributes": members })
+}
+
+fn session_type() -> Value {
+    let mut members = Map::new();
+    for (member, words) in COUNTED.iter().zip(counted()) {
+        let counts: Map<String, Value> =
+            words.into_iter().map(|word| (word.to_owned(), json!({ "type": "Long" }))).collect();
+        members.insert((*member).to_owned(), json!({ "type": "Record", "attributes": counts }));
+    }
+    for member in ["cleared", "refused"] {
+        members.insert(member.to_owned(), json!({ "type": "Long" }));
+    }
     json!({ "type": "Record", "attributes": members })
 }

@@ -155,6 +155,7 @@ fn judged(bundle: &Bundle, grants: &Grants, ask: &Ask) -> Judgement {
         base_verdict: if ask.base_deny { BaseVerdict::Deny } else { BaseVerdict::StepUp },
         standing: Standing {
             grants: grants.digests(agent),
+            session: None,
             approval: ask.approved.then_some(&answers),
             breakglass_until: ask.breakglass.map(time),
             shadow_until: ask.shadow.map(time),

@@ -261,6 +261,45 @@ def conditions():
     }
 
 
+MAY_MAIL = """@id("mail")
+permit (principal, action == Gw::Action::"mail.send", resource == Gw::MailAddress::"a@example.com")
+when { context.now < datetime("2027-01-01T00:00:00Z") };
+"""
+
+
+def sessions():
+    """What the key did before, in facts of version 3."""
+    def did(**counts):
+        return {"session": "ses_019355a0c0007000800000000000b001", "since": "2026-11-30T11:02:00.000Z", "upto": 41, "operations": {}, "data_classes": {},
+                "destinations": {}, "cleared": 0, "refused": 0} | counts
+
+    fresh = did(since=None, upto=None)
+    forbid = lambda condition, annotation="": MAY_MAIL + f'@id("after") {annotation}\nforbid (principal, action == Gw::Action::"mail.send", resource) when {{ {condition} }};\n'
+    permit = lambda condition: MAY_MAIL.replace("Z\") }", f"Z\") && {condition} }}")
+    personal = forbid("context.session.data_classes.personal > 0")
+    after = lambda about, session, rules, *out: case(about, mail(v=3, session=session), *out, rules=rules)
+    yes, no = ("ALLOW", "rule", "mail"), ("DENY", "rule", "after")
+    misspelt = {"kind": "unloadable", "registry": MAIL, "place": "rules: after"}
+    return {
+        "session_before": after("nothing personal was read", did(data_classes={"operational": 9}, cleared=9), personal, *yes),
+        "session_after": after("something personal was read", did(data_classes={"operational": 9, "personal": 1}, cleared=10), personal, *no),
+        "session_fresh": after("nothing was done yet: every count is 0", fresh, personal, *yes),
+        "session_operations": after("by operation", did(operations={"delete": 2}, cleared=2), forbid("context.session.operations.delete >= 2"), *no),
+        "session_destinations": after("by destination", did(destinations={"third_party": 1}, cleared=1), forbid("context.session.destinations.third_party == 1"), *no),
+        "session_cleared": after("calls that went out", did(cleared=100), forbid("context.session.cleared >= 100"), *no),
+        "session_refused": after("calls that did not", did(refused=5), forbid("context.session.refused > 4", '@verdict("STEP_UP")'), "STEP_UP", "rule", "after"),
+        "session_sum": after("a forbid may add", did(operations={"write": 2, "delete": 1}), forbid("context.session.operations.write + context.session.operations.delete > 2"), *no),
+        "session_bounds_a_permit": after("fewer than three so far", did(operations={"send": 2}), permit("context.session.operations.send < 3"), *yes),
+        "session_at_the_bound": after("the fourth has no permit", did(operations={"send": 3}), permit("context.session.operations.send < 3"), "STEP_UP", "no_rule"),
+        "session_that_facts_do_not_say": case("rules that ask, and facts of version 2: an error, not a session that did nothing", mail(), "DENY", "policy_error", rules=personal),
+        "session_that_no_rule_asks_for": after("it changes nothing", did(data_classes={"personal": 1}), MAY_MAIL, *yes),
+        "session_of_a_held_call": case("an approval lifts no deny", mail(v=3, session=did(data_classes={"personal": 1}), approval=APPROVAL), *no, rules=personal),
+        "session_misspelt": misspelt | {"refused_because": "a word that no vocabulary has", "rules": forbid("context.session.operations.sent > 0")},
+        "session_by_magnitude": misspelt | {"refused_because": "magnitudes are not counted", "rules": forbid("context.session.magnitudes.bulk > 0")},
+        "session_as_a_number": misspelt | {"refused_because": "a session is a record", "rules": forbid("context.session > 0")},
+    }
+
+
 def disguised():
     """Permits that would have no end, and annotations that say nothing."""
     deadline = 'context.now < datetime("2027-01-01T00:00:00Z")'
@@ -297,7 +336,7 @@ def disguised():
 
 
 def all_cases():
-    parts = [cases(), grants(), answers(), windows(), order(), conditions(), disguised()]
+    parts = [cases(), grants(), answers(), windows(), order(), conditions(), sessions(), disguised()]
     merged = {}
     for part in parts:
         assert not merged.keys() & part.keys(), merged.keys() & part.keys()

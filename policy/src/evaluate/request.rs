@@ -3,11 +3,13 @@
 use super::PolicyError;
 use crate::facts::{self, Facts};
 use crate::noun::{NounKind, NounValue};
-use crate::schema::{self, ENUMERATED};
+use crate::schema::{self, COUNTED, ENUMERATED};
 use cedar_policy::{
     Context, Entities, Entity, EntityId, EntityTypeName, EntityUid, Request, RestrictedExpression, Schema,
 };
-use serde_json::Value;
+use counterfoil_core::session::Summary;
+use serde::Serialize;
+use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
 
@@ -41,7 +43,7 @@ fn known(name: &str) -> EntityTypeName {
 pub(super) fn of(
     noun: &NounValue,
     facts: &Facts,
-    (schema, names): (&Schema, &Names),
+    (schema, names, has_sessions): (&Schema, &Names, bool),
 ) -> Result<(Request, Entities), PolicyError> {
     let agent = uid(&names.agent, &facts.agent.to_string());
     let action = uid(&names.action, facts.action.as_deref().ok_or(PolicyError)?);
@@ -54,7 +56,7 @@ pub(super) fn of(
     };
     let resource = uid(&kind, noun.value());
 
-    let context = context(facts, names)?;
+    let context = context(facts, names, has_sessions)?;
     let entities = entities(noun, &kind, agent.clone(), schema)?;
     let request = Request::new(agent, action, resource, context, Some(schema)).map_err(|_| PolicyError)?;
     Ok((request, entities))
@@ -66,7 +68,7 @@ fn uid(kind: &EntityTypeName, id: &str) -> EntityUid {
 
 /// Built as expressions: the same context by way of Cedar's JSON takes as long as the evaluation itself. The request
 /// holds it against the schema.
-fn context(facts: &Facts, names: &Names) -> Result<Context, PolicyError> {
+fn context(facts: &Facts, names: &Names, has_sessions: bool) -> Result<Context, PolicyError> {
     let mut members = Vec::with_capacity(ENUMERATED.len() + 5);
     let words = words(&facts.context);
     for (((member, _), kind), word) in ENUMERATED.iter().zip(&names.enumerated).zip(words) {
@@ -83,7 +85,44 @@ fn context(facts: &Facts, names: &Names) -> Result<Context, PolicyError> {
     let args: Vec<_> = args.collect::<Result<_, PolicyError>>()?;
     let args = RestrictedExpression::new_record(args).map_err(|_| PolicyError)?;
     members.push(("args".to_owned(), args));
+    if has_sessions {
+        // Rules that ask and facts that do not say: an error, never a session that did nothing.
+        members.push(("session".to_owned(), session(facts.session.as_ref().ok_or(PolicyError)?)?));
+    }
     Context::from_pairs(members).map_err(|_| PolicyError)
+}
+
+fn session(done: &Summary) -> Result<RestrictedExpression, PolicyError> {
+    let named = [named(&done.operations)?, named(&done.data_classes)?, named(&done.destinations)?];
+    let counts = schema::counted().into_iter().zip(&named).map(|(words, named)| counts(words, named));
+    let counts: Vec<_> = counts.collect::<Result<_, _>>()?;
+    let mut members: Vec<_> = COUNTED.iter().map(|name| (*name).to_owned()).zip(counts).collect();
+    members.push(("cleared".to_owned(), long(done.cleared)?));
+    members.push(("refused".to_owned(), long(done.refused)?));
+    RestrictedExpression::new_record(members).map_err(|_| PolicyError)
+}
+
+/// Counts by the words that their enumerations have in JSON.
+fn named(counts: &impl Serialize) -> Result<Map<String, Value>, PolicyError> {
+    match serde_json::to_value(counts) {
+        Ok(Value::Object(named)) => Ok(named),
+        Ok(_) | Err(_) => Err(PolicyError),
+    }
+}
+
+/// A number for every word, 0 for one that did not occur.
+fn counts(words: Vec<&'static str>, named: &Map<String, Value>) -> Result<RestrictedExpression, PolicyError> {
+    let count = |word: &str| match named.get(word) {
+        None => Ok(0),
+        Some(count) => count.as_u64().ok_or(PolicyError),
+    };
+    let members = words.into_iter().map(|word| Ok((word.to_owned(), long(count(word)?)?)));
+    let members: Vec<_> = members.collect::<Result<_, PolicyError>>()?;
+    RestrictedExpression::new_record(members).map_err(|_| PolicyError)
+}
+
+fn long(count: u64) -> Result<RestrictedExpression, PolicyError> {
+    i64::try_from(count).map(RestrictedExpression::new_long).map_err(|_| PolicyError)
 }
 
 /// The words of the closed vocabularies, in the order of [`ENUMERATED`].

@@ -4,7 +4,8 @@ use crate::facts::{Asked, Refusal, Standing};
 use crate::listed::Listed;
 use counterfoil_core::digest::Digest;
 use counterfoil_core::id::AgentId;
-use counterfoil_core::statement::{Environment, Mode, Origin};
+use counterfoil_core::session::Summary;
+use counterfoil_core::statement::{DataClass, Environment, Mode, Origin};
 use counterfoil_core::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -347,13 +348,52 @@ fn a_document_that_is_not_exactly_facts_is_refused() {
     let mut more = good.clone();
     more["extra"] = json!(1);
     let mut version = good.clone();
-    version["v"] = json!(3);
+    version["v"] = json!(4);
     let mut session = good.clone();
-    session["session"] = json!("ses_1");
-    for bad in [missing, more, version, session] {
+    session["session"] = serde_json::to_value(session_with(&[])).expect("JSON");
+    let mut none = good.clone();
+    none["v"] = json!(3);
+    for bad in [missing, more, version, session, none] {
         assert!(Facts::parse(bad.to_string().as_bytes()).is_err(), "{bad}");
     }
     assert!(Facts::parse(b"{").is_err());
+}
+
+fn session_with(data_classes: &[(DataClass, u64)]) -> Summary {
+    let first = "act_019355a0c0007000800000000000b001".parse().expect("an action");
+    Summary { data_classes: data_classes.iter().copied().collect(), ..Summary::begun_by(first) }
+}
+
+/// G13, P8: rules that ask what the session did are told by the facts alone, and facts that say it read back the same.
+#[test]
+fn what_a_session_did_is_a_fact_for_rules_that_ask() {
+    let rules = format!(
+        "{}@id(\"after\") forbid (principal, action, resource) when {{ context.session.data_classes.personal > 1 }};",
+        read_permit("/notes")
+    );
+    let bundle = bundle(&rules);
+    assert!(bundle.has_sessions());
+    let judged = |session: Option<&Summary>| {
+        let asked = Asked { standing: Standing { session, ..Standing::default() }, ..asked("note_read") };
+        let facts = facts(&bundle, &asked, json!({ "path": "/notes/a" }));
+        assert_eq!(Facts::parse(&facts.bytes()).expect("facts").bytes(), facts.bytes());
+        said(&judged_by(&bundle, &facts))
+    };
+
+    assert_eq!(judged(Some(&session_with(&[]))), "ALLOW rule read");
+    assert_eq!(judged(Some(&session_with(&[(DataClass::Personal, 1)]))), "ALLOW rule read");
+    assert_eq!(judged(Some(&session_with(&[(DataClass::Personal, 2)]))), "DENY rule after");
+    assert_eq!(judged(None), "DENY policy_error ");
+}
+
+/// P8: other bundles keep the digest that they had before sessions were counted.
+#[test]
+fn rules_that_do_not_ask_for_sessions_have_a_schema_without_them() {
+    assert!(!bundle(&read_permit("/notes")).has_sessions());
+    let asks = read_permit("/notes").replace("};", "&& context.session.cleared < 9 };");
+    let asks = Bundle::compile(&registry(), &asks).expect("a bundle");
+    assert!(asks.has_sessions());
+    assert_eq!(asks.registry_digest(), bundle(&read_permit("/notes")).registry_digest());
 }
 
 // The request writes the words of the closed vocabularies itself; they must be the ones that the facts document has.

@@ -90,6 +90,19 @@ fn refusal(expr: &Expr) -> Option<RuleFault> {
     }
 }
 
+/// Whether it asks what the session did: `context.session`, or whether there is one.
+pub(super) fn speaks_of_sessions(expr: &Expr) -> bool {
+    let mut speaks = false;
+    visit(expr, &mut |e| {
+        if let Expr::GetAttr { expr: of, attr } = e
+            && matches!(of.as_ref(), Expr::Var(Var::Context))
+        {
+            speaks |= attr == "session";
+        }
+    });
+    speaks
+}
+
 /// Integers that other JSON readers would round, so that they have no canonical bytes.
 pub(super) fn big_numbers(expr: &Expr) -> impl Iterator<Item = i64> {
     let mut found = Vec::new();

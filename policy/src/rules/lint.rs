@@ -89,6 +89,15 @@ fn check(id: &RuleId, policy: &Policy, registry: &Registry) -> Result<Checked, V
     }
 }
 
+/// Whether a condition of the rule asks what the session did. A rule that cannot be read does not; it is refused later.
+pub(super) fn speaks_of_sessions(policy: &Policy) -> bool {
+    let Ok(pst::Policy::Static(tree)) = policy.to_pst() else { return false };
+    tree.body().clauses().iter().any(|clause| {
+        let (Clause::When(expr) | Clause::Unless(expr)) = clause;
+        expression::speaks_of_sessions(expr)
+    })
+}
+
 /// The scope of a permit: what is listed here is admitted, every other constraint is not.
 fn scope(body: &Template) -> Vec<RuleFault> {
     let mut faults = Vec::new();

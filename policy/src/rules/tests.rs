@@ -24,7 +24,7 @@ const REGISTRY: &str = r#"
 
 fn load(text: &str) -> Result<Linted, Vec<LintError>> {
     let registry = Registry::parse(REGISTRY).expect("the registry of these tests is good");
-    let schema = Schema::from_json_value(schema::of(&registry)).expect("so is its schema");
+    let schema = Schema::from_json_value(schema::of(&registry, true)).expect("so is its schema");
     super::load(text, &registry, &schema)
 }
 

@@ -6,9 +6,7 @@ use super::statements;
 use super::writer::{Writer, issuer, project};
 use crate::id::HoldId;
 use crate::nonce::Nonce16;
-use crate::statement::{
-    Answer, AnswerType, AnsweredBy, Answers as Named, Decision, Reason, Say, Verdict,
-};
+use crate::statement::{Answer, AnswerType, AnsweredBy, Answers as Named, Decision, Reason, Say, Verdict};
 use std::rc::Rc;
 use uuid::Uuid;
 
