@@ -10,6 +10,7 @@ pub mod capability;
 pub mod checkpoint;
 pub mod commitment;
 pub mod control;
+pub mod declared;
 pub mod definition;
 pub mod digest;
 pub mod entry;
