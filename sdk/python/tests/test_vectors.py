@@ -14,13 +14,16 @@ from counterfoil_sdk.formats.keys import KeyRefused, KeySet, PublicKey
 from counterfoil_sdk.formats.shapes import ShapeError
 from counterfoil_sdk.formats.signer import SigningKey
 from counterfoil_sdk.formats.strict_json import JsonError, Profile, parse
-from counterfoil_sdk.verify import Refused, entry_hash, verify_receipt
+from counterfoil_sdk.verify import Promise, Refused, entry_hash, verify_package, verify_receipt
+
+from .situations import reconciliation_case
+from .zipped import files_of, zipped
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 VECTORS = DOCS / "vectors"
 OURS = (VECTORS / "jwks.json").read_bytes()
-# Rules are evaluated by the gateway, halves are matched by the ledger, whole packages are read by the program.
-ELSEWHERE = {"export", "make", "packages", "policy", "reconciliation"}
+# Rules are evaluated by the gateway, export streams are followed by the program.
+ELSEWHERE = {"export", "make", "policy"}
 
 
 class Cases(unittest.TestCase):
@@ -148,6 +151,15 @@ class Cases(unittest.TestCase):
         self.assertEqual(answer, case.get("answer", "VERIFIED"))
         self.assertEqual(code, {"VERIFIED": 0, "BROKEN": 40, "UNPINNED": 50}[answer])
 
+    def package_case(self, case):
+        def registry(_, provider):
+            said = case["registry"].get(provider)
+            return said and Promise(said["signs"], said["sign_within"])
+
+        pinned = KeySet.parse(json.dumps(case["jwks"]))
+        report = verify_package(zipped(files_of(case)), pinned, since=case["since"], registry=registry)
+        self.assertEqual((report.verdict.answer, report.exit_code), (case["answer"], case["exit"]), report.verdict.why)
+
 
 RUNNERS = {
     "canonical-json": Cases.canonical_case,
@@ -160,4 +172,6 @@ RUNNERS = {
     "key-sets": Cases.key_set_case,
     "receipts": Cases.receipt_case,
     "malformed-receipts": Cases.receipt_case,
+    "packages": Cases.package_case,
+    "reconciliation": reconciliation_case,
 }

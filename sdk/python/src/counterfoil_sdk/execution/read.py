@@ -6,7 +6,7 @@ Not promised: that the signer may speak for the provider. Ask `holds_under` with
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from ..formats.canonical import canonical
 from ..formats.encoding import digest_of, from_base64url
@@ -34,6 +34,13 @@ class ReadExecution:
     signed: bytes
     """What the signature is over."""
     signature: str
+    kid: str
+    """A thumbprint in the native form, an alias in the six-field form."""
+    provider: str | None = None
+    """This and the next three are None in the six-field form."""
+    tool: str | None = None
+    args: str | None = None
+    result: str | None = None
 
     def holds_under(self, key: PublicKey) -> bool:
         data = from_base64url(self.signature)
@@ -53,8 +60,20 @@ def _native(text: bytes | str) -> ReadExecution:
     if payload["iss"] != payload["provider"]:
         raise ShapeError("`$.payload.provider`: another than iss")
     said = [payload[name] for name in ("action", "decision", "outcome", "result")]
-    signature = envelope["signature"]["sig"]
-    return _read(payload, signature, envelope, said, payload["action"], payload["decision"])
+    return ReadExecution(
+        action=payload["action"],
+        decision=payload["decision"],
+        outcome=payload["outcome"],
+        fingerprint=digest_of(canonical(said)),
+        digest=digest_of(canonical(envelope)),
+        signed=canonical(payload),
+        signature=envelope["signature"]["sig"],
+        kid=envelope["signature"]["kid"],
+        provider=payload["provider"],
+        tool=payload["tool"],
+        args=payload["args"],
+        result=payload["result"],
+    )
 
 
 def _six_fields(text: bytes | str) -> ReadExecution:
@@ -67,25 +86,13 @@ def _six_fields(text: bytes | str) -> ReadExecution:
     action, decision = six["action_id"], six["decision_id"]
     is_digest = re.fullmatch("dec_[0-9a-f]{64}", decision) is not None
     said = [six[name] for name in ("action_id", "decision_id", "outcome", "result_hash")]
-    return _read(
-        six,
-        whole["signature"]["value"],
-        whole,
-        said,
-        action if matches("act", action) else None,
-        decision.replace("dec_", "sha256:") if is_digest else None,
-    )
-
-
-def _read(
-    signed: dict[str, Any], signature: str, whole: Any, said: list[Any], action: str | None, decision: str | None
-) -> ReadExecution:
     return ReadExecution(
-        action=action,
-        decision=decision,
-        outcome=signed["outcome"],
+        action=action if matches("act", action) else None,
+        decision=decision.replace("dec_", "sha256:") if is_digest else None,
+        outcome=six["outcome"],
         fingerprint=digest_of(canonical(said)),
         digest=digest_of(canonical(whole)),
-        signed=canonical(signed),
-        signature=signature,
+        signed=canonical(six),
+        signature=whole["signature"]["value"],
+        kid=whole["signature"]["kid"],
     )

@@ -10,7 +10,17 @@ from decimal import Decimal
 from typing import Any
 
 from .encoding import digest_of
-from .strict_json import MAX_BOUND_BYTES, MAX_DEPTH, MAX_INTEGER, JsonError, Profile, parse, step
+from .strict_json import (
+    MAX_BOUND_BYTES,
+    MAX_DEPTH,
+    MAX_INTEGER,
+    MAX_STRICT_BYTES,
+    Json,
+    JsonError,
+    Profile,
+    parse,
+    step,
+)
 
 # White space and escapes may make a text longer than what it says, hardly eight times as long.
 _WORTH_READING = 8 * MAX_BOUND_BYTES
@@ -18,6 +28,22 @@ _WORTH_READING = 8 * MAX_BOUND_BYTES
 
 def canonical(value: Any) -> bytes:
     return _written(value, "$", 0).encode("utf-8")
+
+
+def signed_text(value: Any) -> bytes:
+    """As `canonical`, of what the strict profile read, and several times as fast: there one line says the same."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def parse_signed(text: str, limit: int | None = None) -> Json:
+    """As `parse` in the strict profile, of a text that must be canonical besides."""
+    plain = _plain(text) if limit is None or len(text) <= limit else None
+    if plain is not None:
+        return plain
+    value = parse(text, Profile.STRICT, limit)
+    if canonical(value).decode() != text:
+        raise JsonError("$", "not in canonical form")
+    return value
 
 
 def document_value(document: Any) -> str:
@@ -40,6 +66,28 @@ def bound_value(text: str, without: tuple[str, ...] = ()) -> str:
         document = {name: value for name, value in document.items() if name not in without}
     data = canonical(document)
     return "none:too_large" if len(data) > MAX_BOUND_BYTES else digest_of(data)
+
+
+def _plain(text: str) -> Json | None:
+    """What an ordinary reader reads, if writing it again gives the same text; None where that would prove too little.
+
+    Duplicate names, other spellings of numbers and white space do not come out alike. Escapes, names that are not ASCII
+    and deep nesting might, so whatever could hold one is left to the strict reader.
+    """
+    if not text.isascii() or "\\" in text or text.count("{") + text.count("[") > MAX_DEPTH or len(text) > MAX_STRICT_BYTES:
+        return None
+    try:
+        value = json.loads(text, parse_int=_whole, parse_float=_whole, parse_constant=_whole)
+    except ValueError:
+        return None
+    return value if signed_text(value).decode() == text else None
+
+
+def _whole(digits: str) -> int:
+    value = int(digits)
+    if abs(value) > MAX_INTEGER:
+        raise ValueError("no integer of a signed document")
+    return value
 
 
 def _written(value: Any, path: str, depth: int) -> str:

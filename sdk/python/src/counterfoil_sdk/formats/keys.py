@@ -62,6 +62,10 @@ class PinnedKey:
     """Times of the entries that introduced and retired it."""
     valid_until: str | None
 
+    def counts_at(self, at: str) -> bool:
+        """A receipt alone gives times, not places: the window is that of the key's entries, both ends included."""
+        return (self.valid_from or "") <= at <= (self.valid_until or "9999")
+
 
 @dataclass(frozen=True)
 class KeySet:
@@ -86,6 +90,20 @@ class KeySet:
     def origin(self) -> str:
         """The issuer without its scheme: the name of its log."""
         return self.issuer.removeprefix("https://")
+
+    def with_provider_keys(self, text: bytes | str) -> "KeySet":
+        """The same, and keys that a provider gave out itself: a JWKS or one JWK, by whatever names the provider calls them."""
+        document = parse(text, Profile.FOREIGN)
+        is_set = isinstance(document, dict) and isinstance(document.get("keys"), list)
+        keys = {key.kid: key for key in self.keys}
+        for jwk in document["keys"] if is_set else [document]:
+            if not isinstance(jwk, dict) or (jwk.get("kty"), jwk.get("crv")) != ("OKP", "Ed25519"):
+                continue
+            if not isinstance(jwk.get("x"), str):
+                raise KeyRefused("a provider's key lacks x")
+            key = PublicKey.parse(jwk["x"])
+            keys[key.thumbprint] = PinnedKey(key.thumbprint, "execution", key, None, None)
+        return KeySet(self.issuer, tuple(keys.values()))
 
     def by_kid(self, kid: str) -> PinnedKey | None:
         return next((key for key in self.keys if key.kid == kid), None)

@@ -21,6 +21,9 @@ RECEIPT = _FORMATS["receipt"]
 WRAPPED = _FORMATS["wrapped"]
 """What others sign, and the ledger wraps, by form."""
 
+ENTRY_KINDS = frozenset(kind for typ in _FORMATS["kinds"].values() for kind in typ["entry"].values())
+_CODES = _FORMATS["patterns"]["code"].split("|")
+
 
 class ShapeError(ValueError):
     pass
@@ -40,6 +43,11 @@ def kind_of(typ: Any) -> Kind | None:
     """What a `typ` looks like, or None where nobody knows it."""
     found = _FORMATS["kinds"].get(typ) if isinstance(typ, str) else None
     return Kind(**found) if found else None
+
+
+def code_order(code: str) -> int:
+    """Findings about one entry come in the order of docs/formats/finding.md."""
+    return int(_CODES.index(code))
 
 
 @cache

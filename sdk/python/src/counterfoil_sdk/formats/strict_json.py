@@ -50,6 +50,15 @@ def parse(text: bytes | str, profile: Profile, limit: int | None = None) -> Json
         raise JsonError("$", "not UTF-8") from None
 
 
+def parse_with_texts(text: str, profile: Profile) -> tuple[dict[str, Json], dict[str, str]]:
+    """An object, and the text of each of its members' values as it stands there."""
+    reader = _Reader(text, profile)
+    value = reader.document()
+    if not isinstance(value, dict):
+        raise JsonError("$", "not an object")
+    return value, reader.texts
+
+
 def step(name: str) -> str:
     """`.name` or `["two words"]`, as one step of a path."""
     return f".{name}" if re.fullmatch("[A-Za-z0-9_-]+", name) else f"[{json.dumps(name, ensure_ascii=False)}]"
@@ -68,6 +77,7 @@ class _Reader:
         self._profile = profile
         self._at = 0
         self._path: list[str] = []
+        self.texts: dict[str, str] = {}
 
     def document(self) -> Json:
         self._space()
@@ -128,7 +138,10 @@ class _Reader:
         if not self._take(":"):
             raise self._refusal("not JSON (expected `:`)")
         self._space()
+        start = self._at
         members[name] = self._value(depth)
+        if depth == 1:
+            self.texts[name] = self._text[start : self._at]
         self._path.pop()
 
     def _array(self, depth: int) -> list[Json]:

@@ -70,7 +70,7 @@ def verify_consistency(old: int, size: int, path: Sequence[bytes], old_root: byt
     return high == 0 and before == old_root and after == root
 
 
-def _split(size: int) -> int:
+def split(size: int) -> int:
     """Largest power of two below `size`."""
     return 1 << (size - 1).bit_length() - 1
 
@@ -78,14 +78,14 @@ def _split(size: int) -> int:
 def _span(start: int, size: int, node: Node) -> bytes:
     if size & (size - 1) == 0:
         return node(size.bit_length() - 1, start // size)
-    left = _split(size)
+    left = split(size)
     return node_hash(_span(start, left, node), _span(start + left, size - left, node))
 
 
 def _path(index: int, start: int, size: int, node: Node) -> list[bytes]:
     if size == 1:
         return []
-    left = _split(size)
+    left = split(size)
     if index < left:
         return [*_path(index, start, left, node), _span(start + left, size - left, node)]
     return [*_path(index - left, start + left, size - left, node), _span(start, left, node)]
@@ -94,7 +94,7 @@ def _path(index: int, start: int, size: int, node: Node) -> list[bytes]:
 def _subproof(old: int, start: int, size: int, node: Node, *, whole: bool) -> list[bytes]:
     if old == size:
         return [] if whole else [_span(start, size, node)]
-    left = _split(size)
+    left = split(size)
     if old <= left:
         return [*_subproof(old, start, left, node, whole=whole), _span(start + left, size - left, node)]
     return [*_subproof(old - left, start + left, size - left, node, whole=False), _span(start, left, node)]
@@ -103,7 +103,7 @@ def _subproof(old: int, start: int, size: int, node: Node, *, whole: bool) -> li
 def _climb(leaf: bytes, index: int, size: int, siblings: Iterator[bytes]) -> bytes:
     if size == 1:
         return leaf
-    left = _split(size)
+    left = split(size)
     if index < left:
         return node_hash(_climb(leaf, index, left, siblings), next(siblings))
     below = _climb(leaf, index - left, size - left, siblings)
