@@ -9,7 +9,7 @@ mod report;
 mod rows;
 
 pub use report::Report;
-pub use rows::{CheckpointRow, DocumentRow, EntryRow, HeadRow, KeyRow, ProjectRow};
+pub use rows::{CheckpointRow, DocumentRow, EntryRow, HeadRow, KeyRow, ProjectRow, SessionRow};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,6 +33,7 @@ pub trait Stored {
     fn tombstones(&mut self) -> anyhow::Result<Vec<StoredTombstone>>;
     fn keys(&mut self) -> anyhow::Result<Vec<KeyRow>>;
     fn documents(&mut self) -> anyhow::Result<Vec<DocumentRow>>;
+    fn sessions(&mut self) -> anyhow::Result<Vec<SessionRow>>;
     fn head(&mut self) -> anyhow::Result<Option<HeadRow>>;
     /// The next row by seq.
     fn next_entry(&mut self) -> anyhow::Result<Option<EntryRow>>;
@@ -121,6 +122,11 @@ pub fn audit(
     }
     for document in stored.documents()? {
         if let Err(broken) = auditor.document(&document.stored()) {
+            return Ok(Err(broken));
+        }
+    }
+    for session in stored.sessions()? {
+        if let Err(broken) = auditor.session(&session.stored()) {
             return Ok(Err(broken));
         }
     }

@@ -19,13 +19,14 @@ pub(crate) mod control;
 pub(crate) mod day;
 pub(crate) mod graves;
 pub(crate) mod keys;
+mod sessions;
 mod stored;
 
 pub use broken::{Broken, Fault, Place};
 pub use control::listed;
 pub use stored::{
     StoredCheckpoint, StoredColumns, StoredDocument, StoredEntry, StoredHead, StoredKey, StoredProject,
-    StoredTombstone,
+    StoredSession, StoredTombstone,
 };
 
 use crate::digest::{Digest, hex};
@@ -44,6 +45,7 @@ use control::Control;
 use day::Day;
 use graves::Graves;
 use keys::{Keys, signed};
+use sessions::Sessions;
 use std::collections::BTreeMap;
 
 /// What the auditor brings along. Keys that come with the ledger prove only that it agrees with itself.
@@ -83,6 +85,7 @@ pub struct Auditor {
     keys: Keys,
     control: Control,
     answers: Answers,
+    sessions: Sessions,
     day: Day,
     /// Which documents the chain asks for.
     documents: BTreeMap<i64, (Kind, Digest)>,
@@ -111,6 +114,7 @@ impl Auditor {
             keys,
             control: Control::default(),
             answers: Answers::default(),
+            sessions: Sessions::default(),
             day: Day::default(),
             documents: BTreeMap::new(),
             buried: Vec::new(),
@@ -160,6 +164,7 @@ impl Auditor {
             self.follow(statement, row.seq, entry.at).map_err(|fault| at("body").is(fault))?;
         }
         self.answers.follow(statement.as_ref(), &entry).map_err(|fault| at("body").is(fault))?;
+        self.sessions.follow(statement.as_ref(), &entry);
         let root = self.frontier.root();
         self.day.follow(&entry, statement.as_ref(), root).map_err(|fault| at("kind").is(fault))?;
         self.append(&entry)?;
@@ -177,6 +182,11 @@ impl Auditor {
         at("kind").same(row.kind, kind.as_str())?;
         at("digest").same(hex(row.digest), digest.hex())?;
         at("text").same(Digest::of(row.text.as_bytes()), digest)
+    }
+
+    /// A row of `sessions`, after the entries.
+    pub fn session(&self, row: &StoredSession<'_>) -> Result<(), Broken> {
+        self.sessions.compare(row.key, row.running)
     }
 
     /// A column of `projects` that repeats a setting, after the entries; `unset` is its value where nobody said anything.

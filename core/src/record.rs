@@ -46,6 +46,9 @@ pub struct StatementItem {
     /// With a held decision that opens a hold; absent where it opens none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parked: Option<Parked>,
+    /// With a decision that names a session: the newest decision of it that the judgement counted; absent before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged_on: Option<u64>,
     pub statement: Box<RawValue>,
 }
 
@@ -119,6 +122,8 @@ impl Item {
             #[serde(default)]
             parked: Option<Parked>,
             #[serde(default)]
+            judged_on: Option<u64>,
+            #[serde(default)]
             statement: Option<Box<RawValue>>,
             #[serde(default)]
             decision: Option<Digest>,
@@ -138,6 +143,7 @@ impl Item {
                 credential: any.credential,
                 idempotency: any.idempotency,
                 parked: any.parked,
+                judged_on: any.judged_on,
                 statement,
             })),
             ("opening", None, Some(decision), Some(jwe), None) => {
@@ -264,6 +270,7 @@ mod tests {
             credential: None,
             idempotency: None,
             parked: None,
+            judged_on: Some(41),
             statement: RawValue::from_string(statement.clone()).expect("JSON"),
         });
         let request = RecordRequest {
@@ -276,7 +283,9 @@ mod tests {
         let arrived: RecordRequest = serde_json::from_slice(&sent).expect("reads back");
 
         match Item::from_raw(&arrived.items[0]).expect("an item") {
-            Item::Statement(item) => assert_eq!(item.statement.get(), statement),
+            Item::Statement(item) => {
+                assert_eq!((item.statement.get(), item.judged_on), (statement.as_str(), Some(41)));
+            }
             other => panic!("a statement became {other:?}"),
         }
     }

@@ -15,6 +15,7 @@ use counterfoil_core::digest::Digest;
 use counterfoil_core::envelope::Signed;
 use counterfoil_core::json::canonical;
 use counterfoil_core::key::{self, SigningKey};
+use counterfoil_core::session::Summary;
 use counterfoil_core::statement::{
     Answers, Class, Decision, DecisionType, Effect, Mark, Mode, Reason, Scope, Shape, Verdict,
 };
@@ -29,6 +30,8 @@ pub struct Decided {
     /// Taken when it is sealed.
     pub opening: Option<Opening>,
     pub provider_seed: ProviderSeed,
+    /// The newest decision of the session that it was judged on, where rules asked.
+    pub judged_on: Option<u64>,
     /// Names and salts of what was committed to, for callers that keep their own receipts.
     pub salts: Vec<(String, String)>,
 }
@@ -55,8 +58,8 @@ impl Assessed {
 }
 
 /// Judges at this moment of ledger time.
-pub fn assess(call: &Classified, now: Timestamp) -> Assessed {
-    let facts = facts(call, now);
+pub fn assess(call: &Classified, session: Option<&Summary>, now: Timestamp) -> Assessed {
+    let facts = facts(call, session, now);
     let judgement = judge(&call.control, &facts);
     let judgement = match &call.received.reopened {
         Some(reopened) => answered(judgement, &reopened.ended),
@@ -96,6 +99,7 @@ pub fn decide(
             facts: committed,
             follows: question.follows(),
             hold: question.hold(),
+            session: facts.session().map(|done| done.session),
             ..statement(call, &judgement, now, committed)
         },
         key,
@@ -103,6 +107,7 @@ pub fn decide(
     Decided {
         signed,
         provider_seed: commitments.seed.provider(),
+        judged_on: facts.session().and_then(|done| done.upto),
         salts: commitments.salts,
         opening: keeps_openings(call).then(|| Opening {
             seed: commitments.seed,
@@ -173,7 +178,7 @@ fn answers(reopened: &Reopened) -> Option<Answers> {
     Some(Answers { hold: reopened.hold, decision: reopened.decision, answer: answered.answer })
 }
 
-fn facts(call: &Classified, now: Timestamp) -> Facts {
+fn facts(call: &Classified, session: Option<&Summary>, now: Timestamp) -> Facts {
     let received = &call.received;
     let approval = received.reopened.as_deref().filter(|reopened| reopened.ended.refusal().is_none());
     let approval = approval.and_then(answers);
@@ -188,7 +193,7 @@ fn facts(call: &Classified, now: Timestamp) -> Facts {
         args: call.arguments().map(|a| Digest::of(&canonical(a))),
         now,
         base_verdict: base_verdict(&call.control),
-        standing: standing(call, approval.as_ref()),
+        standing: Standing { session, ..standing(call, approval.as_ref()) },
     };
     match &call.subject {
         Subject::Tool { classification, .. } => Facts::of(&asked, classification),
@@ -215,6 +220,7 @@ fn standing<'a>(call: &'a Classified, approval: Option<&'a Answers>) -> Standing
         approval,
         breakglass_until: snapshot.breakglass_until,
         shadow_until: snapshot.shadow_until,
+        session: None,
         stopped: snapshot.killed || snapshot.stopped.iter().any(stops),
     }
 }

@@ -8,8 +8,9 @@ use counterfoil_core::control::{Snapshot, Unchanged};
 use counterfoil_core::definition::Definitions;
 use counterfoil_core::digest::Digest;
 use counterfoil_core::hold::HoldState;
-use counterfoil_core::id::{AgentId, HoldId, InstanceId, ProjectId};
+use counterfoil_core::id::{AgentId, HoldId, InstanceId, KeyId, ProjectId};
 use counterfoil_core::record::{RawRecordAnswer, RecordRequest};
+use counterfoil_core::session::SessionAnswer;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, StatusCode, header};
 use serde::de::DeserializeOwned;
@@ -183,6 +184,12 @@ impl Evidence {
         let query = format!("project={project}&agent={agent}&call={call}");
         let address = format!("{}/internal/v1/holds?{query}", self.base);
         known(self.ask(self.client.get(address).timeout(SLACK)).await)
+    }
+
+    /// What this key did last.
+    pub async fn session(&self, project: ProjectId, key: KeyId) -> Result<SessionAnswer, NoAnswer> {
+        let address = format!("{}/internal/v1/sessions?project={project}&key={key}", self.base);
+        self.ask(self.client.get(address).timeout(SLACK)).await
     }
 
     /// Passes a vendor's request on, under the vendor's own key; `target` is path and query.

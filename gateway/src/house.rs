@@ -12,6 +12,7 @@ use crate::front::tasks::Tasks;
 use crate::holds::Holds;
 use crate::in_flight::InFlight;
 use crate::metrics::Metrics;
+use crate::past::Turns;
 use crate::recorder::Recorder;
 use crate::self_test::SelfTest;
 use crate::shelf::Shelf;
@@ -43,6 +44,7 @@ pub struct House {
     pub sessions: Sessions,
     pub in_flight: InFlight,
     pub holds: Holds,
+    pub turns: Turns,
     pub tasks: Tasks,
     pub keys: Arc<Keys>,
     /// Calls that must come to their end before the process does.

@@ -25,6 +25,7 @@ pub mod listing;
 mod metrics;
 mod observation;
 mod opening;
+mod past;
 mod pipeline;
 pub mod raw;
 mod recorder;

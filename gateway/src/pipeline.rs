@@ -39,7 +39,7 @@ pub enum Turn {
     Ended(Answer),
 }
 
-/// Takes a call to its answer. A call that met other rules than it was judged by is judged once more, by the new ones.
+/// Takes a call to its answer. A call that met other rules, or another past, than it was judged by is judged again, by the new ones.
 pub async fn run(received: Received, house: &House) -> Answer {
     let answer = round(received, house).await;
     if answer.receipt.is_none() {
@@ -48,21 +48,24 @@ pub async fn run(received: Received, house: &House) -> Answer {
     answer
 }
 
-// INVARIANT: it ends. A call is answered once, since an answered one asks nobody, and overtaken once for each answer.
+/// How often what decides may move between judging and recording: each time something else was recorded first.
+const MOST_OVERTAKEN: u8 = 8;
+
+// INVARIANT: it ends. A call is answered once, since an answered one asks nobody, and overtaken so often for each answer.
 async fn round(mut received: Received, house: &House) -> Answer {
-    let mut overtaken = false;
+    let mut overtaken = 0;
     loop {
         received = match once(received, house).await {
             Ok(answer) | Err(Turn::Ended(answer)) => return answer,
             Err(Turn::Answered(again)) => {
-                overtaken = false;
+                overtaken = 0;
                 *again
             }
             Err(Turn::Overtaken(again)) => {
-                if overtaken || again.caller.project.control.read_now().await.is_err() {
+                if overtaken == MOST_OVERTAKEN || again.caller.project.control.read_now().await.is_err() {
                     return Answer::unrecorded();
                 }
-                overtaken = true;
+                overtaken += 1;
                 *again
             }
             Err(Turn::Unrecorded) => return Answer::unrecorded(),

@@ -62,6 +62,17 @@ pub struct Acknowledged {
     pub asked_at: Instant,
 }
 
+/// What travels with a statement and is not in it.
+#[derive(Default)]
+pub struct Beside {
+    /// The key whose call it decides.
+    pub credential: Option<KeyId>,
+    /// If it opens a hold.
+    pub parked: Option<Parked>,
+    /// The newest decision of the session that it was judged on.
+    pub judged_on: Option<u64>,
+}
+
 pub(crate) struct Waiting {
     item: RawItem,
     expected: Expected,
@@ -95,19 +106,13 @@ impl Recorder {
         (recorder, courier)
     }
 
-    /// Hands a decision over, with what is parked if it opens a hold, and waits for its fate.
-    pub async fn record(
-        &self,
-        signed: &Signed<Decision>,
-        credential: KeyId,
-        parked: Option<Parked>,
-        judged_at: Instant,
-    ) -> Fate {
+    /// Hands a decision over, with what travels beside it, and waits for its fate.
+    pub async fn record(&self, signed: &Signed<Decision>, beside: Beside, judged_at: Instant) -> Fate {
         let (fate, answer) = oneshot::channel();
         let decision = signed.payload();
         let statement = String::from_utf8(signed.bytes().to_vec()).expect("canonical JSON is UTF-8");
         let waiting = Waiting {
-            item: statement_item(decision.project, Some(credential), parked, &statement),
+            item: statement_item(decision.project, beside, &statement),
             expected: Expected {
                 project: decision.project,
                 digest: signed.digest(),
@@ -128,7 +133,7 @@ impl Recorder {
     /// Hands over an observation, which rides in the next batch.
     pub fn observe(&self, signed: &Signed<Observation>) {
         let statement = std::str::from_utf8(signed.bytes()).expect("canonical JSON is UTF-8");
-        self.trail(statement_item(signed.payload().project, None, None, statement));
+        self.trail(statement_item(signed.payload().project, Beside::default(), statement));
     }
 
     /// Hands over a sealed opening, which rides in the next batch.
@@ -165,14 +170,11 @@ impl Recorder {
 }
 
 /// A signed statement as the record request carries it.
-fn statement_item(
-    project: ProjectId,
-    credential: Option<KeyId>,
-    parked: Option<Parked>,
-    statement: &str,
-) -> RawItem {
+fn statement_item(project: ProjectId, beside: Beside, statement: &str) -> RawItem {
+    let Beside { credential, parked, judged_on } = beside;
     let statement = RawValue::from_string(statement.to_owned()).expect("a signed envelope is one JSON text");
-    Item::Statement(StatementItem { project, credential, idempotency: None, parked, statement }).to_raw()
+    Item::Statement(StatementItem { project, credential, idempotency: None, parked, judged_on, statement })
+        .to_raw()
 }
 
 #[cfg(test)]

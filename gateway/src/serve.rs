@@ -20,6 +20,7 @@ use crate::house::{House, Keys, Project, Provider};
 use crate::in_flight::InFlight;
 use crate::listener;
 use crate::metrics::Metrics;
+use crate::past::Turns;
 use crate::recorder::{Courier, Recorder};
 use crate::self_test::{SelfTest, until_passed};
 use crate::shelf::Shelf;
@@ -119,6 +120,7 @@ impl Gateway {
             definitions: Definitions::new(evidence.clone()),
             sessions,
             in_flight: InFlight::default(),
+            turns: Turns::default(),
             holds: holds(&config.holds, &replicas, evidence),
             tasks: Tasks::default(),
             keys,

@@ -12,7 +12,7 @@ use counterfoil_core::id::ProjectId;
 use counterfoil_evidence::config::Config;
 use postgres::{Client, IsolationLevel, NoTls, Transaction};
 
-use super::{CheckpointRow, DocumentRow, EntryRow, HeadRow, KeyRow, ProjectRow, Stored};
+use super::{CheckpointRow, DocumentRow, EntryRow, HeadRow, KeyRow, ProjectRow, SessionRow, Stored};
 
 const AUDITOR: &str = "counterfoil_auditor";
 
@@ -127,6 +127,11 @@ impl Stored for Database<'_> {
     fn documents(&mut self) -> anyhow::Result<Vec<DocumentRow>> {
         let project = self.project()?;
         store::documents(&mut self.tx, project)
+    }
+
+    fn sessions(&mut self) -> anyhow::Result<Vec<SessionRow>> {
+        let project = self.project()?;
+        store::sessions(&mut self.tx, project)
     }
 
     fn head(&mut self) -> anyhow::Result<Option<HeadRow>> {

@@ -16,11 +16,11 @@ use counterfoil_core::audit::StoredTombstone;
 use counterfoil_core::id::ProjectId;
 use uuid::Uuid;
 
-use super::{CheckpointRow, DocumentRow, EntryRow, HeadRow, KeyRow, ProjectRow, Stored};
+use super::{CheckpointRow, DocumentRow, EntryRow, HeadRow, KeyRow, ProjectRow, SessionRow, Stored};
 use copy::{Fields, block};
 
 /// The tables of a ledger, and the column that orders the rows of each.
-const TABLES: [(&str, Option<&str>); 7] = [
+const TABLES: [(&str, Option<&str>); 8] = [
     ("projects", None),
     ("heads", None),
     ("entries", Some("seq")),
@@ -28,7 +28,10 @@ const TABLES: [(&str, Option<&str>); 7] = [
     ("signing_keys", Some("introduced")),
     ("documents", Some("seq")),
     ("tombstones", Some("seq")),
+    (SESSIONS, None),
 ];
+/// Dumps from before sessions were counted have no such table.
+const SESSIONS: &str = "sessions";
 
 pub struct Dump {
     file: BufReader<File>,
@@ -54,7 +57,7 @@ impl Dump {
         }
         let tables = find(&mut file).with_context(|| format!("`{}`", path.display()))?;
         for (name, _) in TABLES {
-            if !tables.contains_key(name) {
+            if !tables.contains_key(name) && name != SESSIONS {
                 bail!("`{}` has no COPY block of table {name}: is it a plain pg_dump?", path.display());
             }
         }
@@ -63,7 +66,7 @@ impl Dump {
 
     fn rows(&mut self, table: &'static str) -> anyhow::Result<Vec<Fields>> {
         let project = self.project.context("no project was entered")?;
-        let count = self.tables[table].rows.get(&project).map_or(0, Vec::len);
+        let count = self.tables.get(table).and_then(|table| table.rows.get(&project)).map_or(0, Vec::len);
         (0..count).filter_map(|nth| self.row(table, project, nth).transpose()).collect()
     }
 
@@ -175,6 +178,10 @@ impl Stored for Dump {
 
     fn documents(&mut self) -> anyhow::Result<Vec<DocumentRow>> {
         self.rows("documents")?.iter().map(copy::document).collect()
+    }
+
+    fn sessions(&mut self) -> anyhow::Result<Vec<SessionRow>> {
+        self.rows(SESSIONS)?.iter().map(copy::session).collect()
     }
 
     fn head(&mut self) -> anyhow::Result<Option<HeadRow>> {

@@ -2,8 +2,9 @@
 
 use counterfoil_core::audit::{
     StoredCheckpoint, StoredColumns, StoredDocument, StoredEntry, StoredHead, StoredKey, StoredProject,
+    StoredSession,
 };
-use counterfoil_core::id::ProjectId;
+use counterfoil_core::id::{KeyId, ProjectId};
 use uuid::Uuid;
 
 #[derive(Clone, Debug)]
@@ -82,6 +83,17 @@ pub struct DocumentRow {
     pub kind: String,
     pub digest: Vec<u8>,
     pub text: String,
+}
+
+pub struct SessionRow {
+    pub key: KeyId,
+    pub running: String,
+}
+
+impl SessionRow {
+    pub fn stored(&self) -> StoredSession<'_> {
+        StoredSession { key: self.key, running: &self.running }
+    }
 }
 
 impl ProjectRow {

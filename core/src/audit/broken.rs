@@ -2,6 +2,7 @@
 
 use crate::checkpoint::CheckpointError;
 use crate::entry::Kind;
+use crate::id::KeyId;
 use crate::key::{Purpose, Thumbprint};
 use crate::statement::SettingName;
 use crate::time::Timestamp;
@@ -26,6 +27,7 @@ pub enum Place {
     Key { thumbprint: String, column: &'static str },
     Document { seq: i64, column: &'static str },
     Tombstone { seq: i64, column: &'static str },
+    Session { key: KeyId },
 }
 
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -128,6 +130,7 @@ impl fmt::Display for Place {
             Self::Key { thumbprint, column } => write!(f, "signing key `{thumbprint}`, column {column}"),
             Self::Document { seq, column } => write!(f, "document of entry {seq}, column {column}"),
             Self::Tombstone { seq, column } => write!(f, "tombstone of entry {seq}, column {column}"),
+            Self::Session { key } => write!(f, "session of {key}, column running"),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::broken::{Broken, Place};
 use super::keys::signed;
+use crate::id::KeyId;
 use crate::issuer::Issuer;
 use uuid::Uuid;
 
@@ -108,6 +109,14 @@ pub struct StoredDocument<'a> {
     pub kind: &'a str,
     pub digest: &'a [u8],
     pub text: &'a str,
+}
+
+/// One row of `sessions`.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredSession<'a> {
+    pub key: KeyId,
+    /// [`Running`](crate::session::Running) as JSON.
+    pub running: &'a str,
 }
 
 /// One row of `tombstones`: bodies from `first` to `last` may be empty.

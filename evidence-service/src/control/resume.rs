@@ -76,7 +76,13 @@ impl Job for Resuming<'_> {
             reason: self.reason.clone(),
         };
         let accepted = vec![Accepted::own(Kind::Resume, &Signed::sign(statement, self.signer))];
-        Ok(Plan { head, accepted, keyed: Vec::new(), outcome: () })
+        Ok(Plan {
+            head,
+            accepted,
+            keyed: Vec::new(),
+            sessions: std::collections::HashMap::new(),
+            outcome: (),
+        })
     }
 
     async fn beside(&self, _: &ProjectTx<'_>, _: &Sealed) -> Result<(), DatabaseError> {

@@ -104,7 +104,13 @@ impl Job for Declaring<'_> {
             reason: self.claim.reason.clone(),
         };
         let accepted = vec![Accepted::own(Kind::Coverage, &Signed::sign(statement, self.signer))];
-        Ok(Plan { head: head.clone(), accepted, keyed: Vec::new(), outcome: () })
+        Ok(Plan {
+            head: head.clone(),
+            accepted,
+            keyed: Vec::new(),
+            sessions: std::collections::HashMap::new(),
+            outcome: (),
+        })
     }
 
     /// Under the head's lock: somebody who said the same just now was first, and this commit is given up.

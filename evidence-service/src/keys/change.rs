@@ -85,7 +85,13 @@ impl Job for KeyChanges<'_> {
             let why = format!("a project has at most {MOST_PROVIDER_KEYS} live execution keys");
             return Err(AppendError::Refused(why));
         }
-        Ok(Plan { head, accepted, keyed: Vec::new(), outcome: fates })
+        Ok(Plan {
+            head,
+            accepted,
+            keyed: Vec::new(),
+            sessions: std::collections::HashMap::new(),
+            outcome: fates,
+        })
     }
 
     /// Read back out of what is being stored, so that the table says what the entry says.

@@ -12,8 +12,9 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use counterfoil_core::id::ProjectId;
+use counterfoil_core::id::{KeyId, ProjectId};
 use counterfoil_core::key::{Purpose, Thumbprint};
+use counterfoil_core::session::Running;
 use counterfoil_core::time::Timestamp;
 
 use super::facts::{Facts, KeyState, Questions};
@@ -67,6 +68,8 @@ pub(crate) struct Plan<O> {
     pub(crate) head: Head,
     pub(crate) accepted: Vec<Accepted>,
     pub(crate) keyed: Vec<(IdempotencyKey, usize)>,
+    /// What API keys have done, the accepted statements included.
+    pub(crate) sessions: HashMap<KeyId, Running>,
     pub(crate) outcome: O,
 }
 
@@ -189,7 +192,7 @@ impl Ledger {
         let place = |index: usize| sealed.placed[sealed.before + index].entry.seq;
         let keyed: Vec<_> = plan.keyed.into_iter().map(|(key, index)| (key, place(index))).collect();
         // Neither reads what the other writes in this commit, so they travel together.
-        tokio::try_join!(store::write(&tx, &sealed, &keyed), job.beside(&tx, &sealed))?;
+        tokio::try_join!(store::write(&tx, &sealed, &keyed, &plan.sessions), job.beside(&tx, &sealed))?;
         job.after(&tx, &sealed).await?;
         Ok(Prepared::ToCommit { tx, line, sealed, outcome: plan.outcome })
     }

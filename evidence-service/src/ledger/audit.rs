@@ -112,7 +112,8 @@ fn shown(place: &Place) -> String {
         | Place::Checkpoint { .. }
         | Place::Head { .. }
         | Place::Document { .. }
-        | Place::Tombstone { .. } => place.to_string(),
+        | Place::Tombstone { .. }
+        | Place::Session { .. } => place.to_string(),
     }
 }
 
@@ -128,6 +129,11 @@ async fn recompute(tx: &ProjectTx<'_>, trust: Trust) -> Result<Found, DatabaseEr
     }
     for row in rows::document_rows(tx).await? {
         if let Err(broken) = auditor.document(&rows::document(&row)?) {
+            return Ok(Err(broken));
+        }
+    }
+    for row in rows::session_rows(tx).await? {
+        if let Err(broken) = auditor.session(&rows::session(&row)?) {
             return Ok(Err(broken));
         }
     }

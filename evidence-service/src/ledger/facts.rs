@@ -7,6 +7,7 @@ use counterfoil_core::digest::Digest;
 use counterfoil_core::entry::Entry;
 use counterfoil_core::id::{AgentId, HoldId, KeyId, ProviderId};
 use counterfoil_core::key::{Purpose, Thumbprint};
+use counterfoil_core::session::Running;
 use counterfoil_core::statement::Statement;
 use counterfoil_core::time::Timestamp;
 use counterfoil_core::tree::Hash;
@@ -45,10 +46,12 @@ pub(crate) struct KeyState {
     pub(crate) used: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct CredentialState {
     pub(crate) agent: AgentId,
     pub(crate) revoked: bool,
+    /// What it did last; maybe that session is over.
+    pub(crate) running: Option<Running>,
 }
 
 /// An idempotency key that is taken, and by which entry.

@@ -13,7 +13,9 @@ select
         where k.project_id = $1 and k.thumbprint = any($2)
     ), '[]') as keys,
     coalesce((
-        select json_agg(json_build_object('key', c.key_id, 'agent', c.agent, 'revoked', c.revoked_at is not null))
+        select json_agg(json_build_object('key', c.key_id, 'agent', c.agent, 'revoked', c.revoked_at is not null,
+                                          'running', (select s.running from sessions s
+                                                      where s.project_id = $1 and s.key_id = c.key_id)))
         from credentials c
         where c.project_id = $1 and c.key_id = any($3)
     ), '[]') as credentials,

@@ -10,6 +10,7 @@ use counterfoil_core::digest::Digest;
 use counterfoil_core::id::{HoldId, KeyId};
 use counterfoil_core::key::{Purpose, Thumbprint};
 use counterfoil_core::record::RefusedReason;
+use counterfoil_core::session::{Running, Summary, key_of};
 use counterfoil_core::statement::{Decision, Environment, Reason, Statement, Windows};
 use counterfoil_core::time::Timestamp;
 
@@ -32,6 +33,8 @@ pub(crate) struct Candidate {
     pub(crate) idempotency: Option<IdempotencyKey>,
     /// What a held decision parks.
     pub(crate) parking: Option<Parking>,
+    /// The newest decision of its session that a decision was judged on.
+    pub(crate) judged_on: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -67,6 +70,8 @@ pub(crate) struct Judged {
     pub(crate) fates: Vec<Fate>,
     /// Idempotency keys that the accepted statements occupy from now on.
     pub(crate) keyed: Vec<(IdempotencyKey, usize)>,
+    /// What API keys have done, the accepted statements included.
+    pub(crate) sessions: HashMap<KeyId, Running>,
     /// Holds that the accepted statements open or dispatch: the first of a batch has it.
     holds: Vec<HoldId>,
 }
@@ -90,6 +95,7 @@ pub(crate) fn judge(candidates: &[Candidate], head: &Head, facts: &Facts, at: Ti
             batch.insert(candidate.digest, place);
             judged.keyed.extend(candidate.idempotency.clone().map(|key| (key, place)));
             judged.holds.extend(moved(candidate));
+            judged.sessions.extend(done(candidate, head, facts, at, (&judged, place)));
             judged.accepted.push(Accepted {
                 kind: candidate.statement.kind(),
                 projection: Projection::of(&candidate.statement),
@@ -136,6 +142,7 @@ fn fate(candidate: &Candidate, head: &Head, facts: &Facts, at: Timestamp, so_far
     }
     let obstacle = skewed(decision, at)
         .or_else(|| gate(decision, candidate.credential, head, facts, at))
+        .or_else(|| overtaken(candidate, decision, facts, at, so_far))
         .or_else(|| held(candidate, decision, facts, at, so_far));
     obstacle.map_or(Fate::Recorded(so_far.accepted.len()), Fate::Refused)
 }
@@ -228,6 +235,43 @@ fn gate(
         !state.revoked && state.agent == decision.agent && decision.via == id.to_string()
     });
     if good { None } else { Some(RefusedReason::Revoked) }
+}
+
+/// What the key did last, earlier items of this batch included.
+fn running<'f>(key: KeyId, facts: &'f Facts, so_far: &'f Judged) -> Option<&'f Running> {
+    let stored = || facts.credentials.get(&key)?.running.as_ref();
+    so_far.sessions.get(&key).or_else(stored)
+}
+
+/// A call that goes out by rules that ask what its session did was judged on all that stands before it (G13).
+fn overtaken(
+    candidate: &Candidate,
+    decision: &Decision,
+    facts: &Facts,
+    at: Timestamp,
+    so_far: &Judged,
+) -> Option<RefusedReason> {
+    let (key, named) = (key_of(decision)?, decision.session?);
+    if !decision.is_cleared() {
+        return None;
+    }
+    let stands = Summary::at(running(key, facts, so_far), at, decision.action);
+    let judged_on_it = stands.session == named && stands.upto == candidate.judged_on;
+    (!judged_on_it).then_some(RefusedReason::Stale)
+}
+
+/// The session of the key that decided this, with this decision counted. Only keys of the project count.
+fn done(
+    candidate: &Candidate,
+    head: &Head,
+    facts: &Facts,
+    at: Timestamp,
+    (so_far, place): (&Judged, usize),
+) -> Option<(KeyId, Running)> {
+    let Statement::Decision(decision) = &candidate.statement else { return None };
+    let key = key_of(decision).filter(|key| facts.credentials.contains_key(key))?;
+    let seq = head.size() + u64::from(head.opens_a_day(at)) + place as u64;
+    Some((key, Running::after(running(key, facts, so_far), decision, (seq, at))))
 }
 
 /// The hold that this statement opens or dispatches.

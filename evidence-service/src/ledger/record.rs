@@ -13,6 +13,7 @@ use counterfoil_core::id::{InstanceId, ProjectId};
 use counterfoil_core::key::Thumbprint;
 use counterfoil_core::receipt::Receipt;
 use counterfoil_core::record::{ItemAnswer, OpeningItem, Recorded, RefusedReason, StatementItem};
+use counterfoil_core::session::key_of;
 use counterfoil_core::statement::Statement;
 use counterfoil_core::time::Timestamp;
 
@@ -91,6 +92,7 @@ impl Job for Batch {
             match &candidate.statement {
                 Statement::Decision(decision) => {
                     asked.actions.push(decision.action.uuid());
+                    asked.credentials.extend(key_of(decision).map(|key| key.uuid()));
                     let lifted = decision.answers.as_ref().filter(|_| decision.is_cleared());
                     asked.holds.extend(lifted.map(|answers| answers.hold.uuid()));
                     asked.holds.extend(candidate.parking.as_ref().map(|parking| parking.hold.uuid()));
@@ -130,6 +132,7 @@ impl Job for Batch {
             head: head.clone(),
             accepted: judged.accepted,
             keyed: judged.keyed,
+            sessions: judged.sessions,
             outcome: Outcome { fates: judged.fates, stored },
         })
     }
@@ -225,8 +228,18 @@ impl Ledger {
             let body = envelope.bytes().to_vec();
             let digest = Digest::of(&body);
             let kid = envelope.kid().clone();
-            let credential = item.credential;
-            Ok(Candidate { statement, digest, body, kid, signature, credential, idempotency, parking })
+            let (credential, judged_on) = (item.credential, item.judged_on);
+            Ok(Candidate {
+                statement,
+                digest,
+                body,
+                kid,
+                signature,
+                credential,
+                idempotency,
+                parking,
+                judged_on,
+            })
         });
         let candidates: Result<Vec<Candidate>, counterfoil_jwks::NoChance> = candidates.collect();
         candidates.map_err(|error| AppendError::Unavailable(error.to_string()))

@@ -5,21 +5,23 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use counterfoil_core::digest::Digest;
-use counterfoil_core::id::{InstanceId, ProjectId};
+use counterfoil_core::id::{InstanceId, KeyId, ProjectId};
 use counterfoil_core::record::{
     ExecutionItem, Item, ItemAnswer, MAX_ITEMS, OpeningItem, RecordAnswer, RecordRequest, Recorded,
     RefusedReason,
 };
+use counterfoil_core::session::SessionAnswer;
 use counterfoil_core::statement::ReceivedForm;
 use futures_util::future::join_all;
+use serde::Deserialize;
 
 use super::record::{Arrived, MAX_OPENING, refused};
-use super::{AppendError, Ledger};
+use super::{AppendError, Ledger, store};
 use crate::accounts::{self, Gateways, ServiceToken};
 use crate::clock;
 use crate::executions::{Acceptance, Accepting, LARGEST_SUBMISSION, Sender, Submission};
@@ -63,6 +65,28 @@ pub(crate) async fn record(
         answer.unwrap_or_else(|| ItemAnswer::Unknown { digest: named(item).unwrap_or(digest_of_none) })
     });
     Ok(Json(RecordAnswer { v: 1, ledger_time: clock::now(), answers: answers.collect() }))
+}
+
+#[derive(Deserialize)]
+pub(crate) struct OfKey {
+    project: ProjectId,
+    key: KeyId,
+}
+
+/// `GET /internal/v1/sessions`: what a key did last, for a gateway whose rules ask.
+pub(crate) async fn session(
+    State(ledger): State<Arc<Ledger>>,
+    State(gateways): State<Gateways>,
+    headers: HeaderMap,
+    Query(asked): Query<OfKey>,
+) -> Result<Json<SessionAnswer>, ApiError> {
+    let token = gateways.who(ledger.database(), &headers).await?;
+    if !token.names_project(asked.project) {
+        return Err(ApiError::Forbidden);
+    }
+    let mut client = ledger.database().app().await?;
+    let tx = client.begin(asked.project).await?;
+    Ok(Json(SessionAnswer { v: 1, running: store::running(&tx, asked.key).await? }))
 }
 
 fn read(headers: &HeaderMap, body: &[u8]) -> Result<RecordRequest, ApiError> {

@@ -8,7 +8,7 @@ mod write;
 pub(crate) use project::{BEFORE_THE_FIRST, all_projects, insert_project, projects_after, read_project};
 pub(crate) use read::{
     Row as EntryRow, checkpoint_root, digest, hash_at, key_states, lock, lock_and_read, number, public_keys,
-    read_head, stored, time, unreadable,
+    read_head, running, stored, time, unreadable,
 };
 pub(crate) use write::{insert_head, insert_openings, signed, write};
 

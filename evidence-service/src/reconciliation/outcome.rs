@@ -47,7 +47,13 @@ impl Job for Outcomes<'_> {
 
     fn plan(&self, head: &Head, _: &Facts, at: Timestamp) -> Result<Plan<()>, AppendError> {
         let accepted = self.silent.iter().map(|call| self.finding(call, head, at)).collect();
-        Ok(Plan { head: head.clone(), accepted, keyed: Vec::new(), outcome: () })
+        Ok(Plan {
+            head: head.clone(),
+            accepted,
+            keyed: Vec::new(),
+            sessions: std::collections::HashMap::new(),
+            outcome: (),
+        })
     }
 
     /// Observations change these rows under the same head lock, so what is still open here is open.

@@ -92,7 +92,13 @@ impl Job for Resolving<'_> {
             note: self.note.clone(),
         };
         let accepted = vec![Accepted::own(Kind::Resolution, &Signed::sign(resolution, self.signer))];
-        Ok(Plan { head: head.clone(), accepted, keyed: Vec::new(), outcome: () })
+        Ok(Plan {
+            head: head.clone(),
+            accepted,
+            keyed: Vec::new(),
+            sessions: std::collections::HashMap::new(),
+            outcome: (),
+        })
     }
 
     async fn beside(&self, tx: &ProjectTx<'_>, sealed: &Sealed) -> Result<(), DatabaseError> {

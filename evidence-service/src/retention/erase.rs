@@ -78,7 +78,13 @@ impl Job for Erasure<'_> {
             last,
         };
         let accepted = vec![Accepted::own(Kind::Tombstone, &Signed::sign(tombstone, self.signer))];
-        Ok(Plan { head: head.clone(), accepted, keyed: Vec::new(), outcome: () })
+        Ok(Plan {
+            head: head.clone(),
+            accepted,
+            keyed: Vec::new(),
+            sessions: std::collections::HashMap::new(),
+            outcome: (),
+        })
     }
 
     async fn beside(&self, _: &ProjectTx<'_>, _: &Sealed) -> Result<(), DatabaseError> {

@@ -134,6 +134,7 @@ pub(super) fn internal(config: &Config, ledger: Arc<Ledger>, vendors: Router) ->
         .route("/internal/v1/definitions", post(definitions::routes::definitions))
         .route("/internal/v1/holds", get(holds::routes::of_call))
         .route("/internal/v1/holds/{hold}", get(holds::routes::hold))
+        .route("/internal/v1/sessions", get(ledger::routes::session))
         .route("/internal/v1/projects", get(control::routes::projects))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))

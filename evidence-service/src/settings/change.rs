@@ -67,7 +67,13 @@ impl Job for Change<'_> {
             value: self.setting.value(),
         };
         let accepted = vec![Accepted::own(Kind::Settings, &Signed::sign(statement, self.signer))];
-        Ok(Plan { head: head.clone(), accepted, keyed: Vec::new(), outcome: () })
+        Ok(Plan {
+            head: head.clone(),
+            accepted,
+            keyed: Vec::new(),
+            sessions: std::collections::HashMap::new(),
+            outcome: (),
+        })
     }
 
     async fn beside(&self, tx: &ProjectTx<'_>, _: &Sealed) -> Result<(), DatabaseError> {

@@ -68,6 +68,7 @@ async fn whatever_a_superuser_edits_is_found_and_its_place_named() {
         ),
         ("update heads set control = 7", "head, column control"),
         ("update heads set killed = true", "head, column killed"),
+        ("update sessions set running = jsonb_set(running, '{summary,cleared}', '0')", "session of key_"),
         ("update heads set stopped = 'test'", "head, column stopped"),
         ("update heads set breakglass_until = 1", "head, column breakglass_until"),
         ("update heads set shadow_until = 1", "head, column shadow_until"),

@@ -65,6 +65,9 @@ fn asked(route: &'static str, names: &Names) -> Option<(String, Option<Value>)> 
             let call = base64url(&[7; 32]);
             return Some((format!("{path}?project={project}&agent={}&call={call}", names.agent), None));
         }
+        "/internal/v1/sessions" => {
+            return Some((format!("{path}?project={project}&key=key_{}", "0193".repeat(8)), None));
+        }
         "/internal/v1/definitions" => Some(json!({"v": 1, "project": project, "definitions": []})),
         "/internal/v1/record" => {
             Some(json!({"v": 1, "instance": "gwi_019355a0c0007000800000000000a001", "items": [

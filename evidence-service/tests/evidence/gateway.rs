@@ -110,6 +110,7 @@ pub fn statement(
         credential,
         idempotency,
         parked: None,
+        judged_on: None,
         statement: RawValue::from_string(text).expect("JSON"),
     })
 }

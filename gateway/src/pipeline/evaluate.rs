@@ -9,9 +9,11 @@ use crate::chance;
 use crate::decision::{Assessed, Decided, assess, decide};
 use crate::holds::{self, Question, is_for_a_person};
 use crate::house::House;
+use crate::past::Past;
 use counterfoil_core::hold::Parked;
 use counterfoil_core::statement::Effect;
 use std::time::Instant;
+use tokio::sync::OwnedMutexGuard;
 use zeroize::Zeroizing;
 
 pub struct Judged {
@@ -20,6 +22,8 @@ pub struct Judged {
     pub question: Question,
     /// Taken when the decision that opens a hold is recorded.
     pub parked: Option<Parked>,
+    /// Held until the decision is recorded: the next call of the key is judged on what this one leaves.
+    pub turn: Option<OwnedMutexGuard<()>>,
     /// What all commitments of the action are salted from.
     pub seed: Zeroizing<[u8; 16]>,
     /// From here fifteen seconds are left, by our own clock.
@@ -27,9 +31,11 @@ pub struct Judged {
 }
 
 pub async fn evaluate(call: Classified, house: &House) -> Result<Judged, Turn> {
+    let past = Past::of(&call, house).await?;
     let judged_at = Instant::now();
     let now = call.received.caller.project.clock.now().map_err(|_| Turn::Unrecorded)?;
-    let assessed = assess(&call, now);
+    let session = past.as_ref().map(|past| past.summary(&call, now));
+    let assessed = assess(&call, session.as_ref(), now);
     let (call, question) = match asks(&call, &assessed) {
         true => holds::looked_up(call, now, house).await?,
         false => (call, Question::NotAsked),
@@ -44,7 +50,8 @@ pub async fn evaluate(call: Classified, house: &House) -> Result<Judged, Turn> {
         tracing::error!("a decision opens a hold and nothing of it could be parked");
         return Err(Turn::Unrecorded);
     }
-    Ok(Judged { call, decided, question, parked, seed, judged_at })
+    let turn = past.map(|past| past.turn);
+    Ok(Judged { call, decided, question, parked, turn, seed, judged_at })
 }
 
 /// Whether a person is to be asked. One who was asked already is not asked again.

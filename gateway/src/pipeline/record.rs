@@ -8,7 +8,7 @@ use crate::answer::Answer;
 use crate::decision::Decided;
 use crate::house::{House, Project};
 use crate::observation::{Seen, observe};
-use crate::recorder::{Acknowledged, Fate};
+use crate::recorder::{Acknowledged, Beside, Fate};
 use counterfoil_core::record::{OpeningItem, RefusedReason};
 use counterfoil_core::statement::ObservationReason;
 use std::sync::Arc;
@@ -24,7 +24,9 @@ pub async fn record(priced: Priced, house: &House) -> Result<Recorded, Turn> {
     let credential = judged.call.received.caller.key;
     let parked = judged.parked.take();
     let signed = &judged.decided.signed;
-    let fate = project.recorder.record(signed, credential, parked, judged.judged_at).await;
+    let beside = Beside { credential: Some(credential), parked, judged_on: judged.decided.judged_on };
+    let fate = project.recorder.record(signed, beside, judged.judged_at).await;
+    drop(judged.turn.take());
     match fate {
         Fate::Recorded(acknowledged) => Ok(recorded(judged, *acknowledged, house)),
         Fate::Refused(RefusedReason::Stale | RefusedReason::Killed | RefusedReason::Skew) => {

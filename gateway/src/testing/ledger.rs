@@ -13,12 +13,13 @@ use counterfoil_core::digest::Digest;
 use counterfoil_core::entry::{Entry, Kind, genesis};
 use counterfoil_core::envelope::{Envelope, Signed};
 use counterfoil_core::execution::Submitted;
-use counterfoil_core::id::{ProjectId, ProviderId};
+use counterfoil_core::id::{KeyId, ProjectId, ProviderId};
 use counterfoil_core::key::{Log, SigningKey};
 use counterfoil_core::receipt::Receipt;
 use counterfoil_core::record::{
     ExecutionItem, Item, ItemAnswer, RecordAnswer, RecordRequest, Recorded, RefusedReason, StatementItem,
 };
+use counterfoil_core::session::{Running, SessionAnswer, Summary, key_of};
 use counterfoil_core::statement::{
     Decision, Received, ReceivedBytes, ReceivedForm, ReceivedType, Signer, Statement,
 };
@@ -63,6 +64,10 @@ pub struct LedgerState {
     pub statements: Vec<Value>,
     pub openings: HashMap<Digest, String>,
     pub holds: FakeHolds,
+    pub sessions: HashMap<KeyId, Running>,
+    /// So many decisions of another gateway come in between asking for a session and recording.
+    pub overtake: usize,
+    pub silent_about_sessions: bool,
     /// What providers stated in their results, and which.
     pub executions: Vec<(ProviderId, String)>,
     /// What it was told that tools are listed as.
@@ -96,6 +101,9 @@ impl Ledger {
                 statements: Vec::new(),
                 openings: HashMap::new(),
                 holds: FakeHolds::default(),
+                sessions: HashMap::new(),
+                overtake: 0,
+                silent_about_sessions: false,
                 executions: Vec::new(),
                 definitions: Vec::new(),
                 batches: Vec::new(),
@@ -108,6 +116,7 @@ impl Ledger {
         let router = Router::new()
             .route("/internal/v1/record", post(record))
             .route("/internal/v1/control", get(control))
+            .route("/internal/v1/sessions", get(sessions))
             .route("/internal/v1/holds", get(holds::newest))
             .route("/internal/v1/holds/{hold}", get(holds::one))
             .route("/internal/v1/definitions", post(definitions))
@@ -206,6 +215,27 @@ async fn record(
     Json(RecordAnswer { v: 1, ledger_time: now, answers }).into_response()
 }
 
+async fn sessions(
+    State(ledger): State<Arc<Ledger>>,
+    Query(query): Query<HashMap<String, String>>,
+) -> Response {
+    let mut state = ledger.lock();
+    if state.silent_about_sessions {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    let key: KeyId = query["key"].parse().expect("a key");
+    let running = state.sessions.get(&key).cloned();
+    if state.overtake > 0 {
+        state.overtake -= 1;
+        let seq = state.frontier.size();
+        let ours =
+            state.statements.iter().rev().find(|said| said["typ"] == "decision/v1").expect("one").clone();
+        let ours: Decision = serde_json::from_value(ours).expect("a decision");
+        state.sessions.insert(key, Running::after(running.as_ref(), &ours, (seq, ledger.now())));
+    }
+    Json(SessionAnswer { v: 1, running }).into_response()
+}
+
 async fn definitions(State(ledger): State<Arc<Ledger>>, Json(told): Json<Definitions>) -> StatusCode {
     let mut state = ledger.lock();
     if state.behaviour == Behaviour::Unavailable {
@@ -299,7 +329,7 @@ impl LedgerState {
         }
         let statement = envelope.statement().expect("a statement");
         if let Statement::Decision(decision) = &statement
-            && let Some(reason) = self.refuses(decision)
+            && let Some(reason) = self.refuses(decision, item.judged_on, now)
         {
             return ItemAnswer::Refused { digest: Some(digest), reason };
         }
@@ -310,6 +340,9 @@ impl LedgerState {
             if let Some(parked) = item.parked {
                 self.holds.open(decision, digest, parked);
             }
+        }
+        if let Statement::Decision(decision) = &statement {
+            self.count(decision, now);
         }
         self.statements.push(envelope.payload().clone());
         let receipt = self.place(envelope.bytes(), statement.kind(), item.project, now);
@@ -367,13 +400,24 @@ impl LedgerState {
         Receipt::new(body, entry, &paths[0], &note).expect("a receipt")
     }
 
-    fn refuses(&self, decision: &Decision) -> Option<RefusedReason> {
+    fn count(&mut self, decision: &Decision, now: Timestamp) {
+        let key = key_of(decision).expect("a call through the gateway");
+        let place = (self.frontier.size(), now);
+        self.sessions.insert(key, Running::after(self.sessions.get(&key), decision, place));
+    }
+
+    fn refuses(&self, decision: &Decision, judged_on: Option<u64>, now: Timestamp) -> Option<RefusedReason> {
         if !decision.is_cleared() {
             return None;
         }
         if self.snapshot.killed || decision.generation != self.snapshot.generation {
             return Some(RefusedReason::Killed);
         }
-        (decision.control < self.snapshot.floor).then_some(RefusedReason::Stale)
+        let overtaken = decision.session.is_some_and(|named| {
+            let running = key_of(decision).and_then(|key| self.sessions.get(&key));
+            let stands = Summary::at(running, now, decision.action);
+            (stands.session, stands.upto) != (named, judged_on)
+        });
+        (overtaken || decision.control < self.snapshot.floor).then_some(RefusedReason::Stale)
     }
 }

@@ -2,11 +2,11 @@
 
 use anyhow::Context;
 use counterfoil_core::audit::StoredTombstone;
-use counterfoil_core::id::ProjectId;
+use counterfoil_core::id::{KeyId, ProjectId};
 use postgres::{Row, Transaction};
 use uuid::Uuid;
 
-use crate::ledger::{CheckpointRow, DocumentRow, EntryRow, HeadRow, KeyRow, ProjectRow};
+use crate::ledger::{CheckpointRow, DocumentRow, EntryRow, HeadRow, KeyRow, ProjectRow, SessionRow};
 
 /// An audit takes as long as it takes; the services' sessions give up after two seconds.
 pub(super) const PATIENT: &str = "set local statement_timeout = 0; \
@@ -19,6 +19,9 @@ const TOMBSTONES: &str = "select seq, first_seq, last_seq from tombstones where 
 const KEYS: &str = "select thumbprint, purpose, provider, x, introduced, introduced_at, ended, ended_at, revoked \
                     from signing_keys where project_id = $1 order by introduced, thumbprint";
 const DOCUMENTS: &str = "select seq, kind, digest, text from documents where project_id = $1 order by seq";
+// A ledger from before sessions were counted has no such table.
+const COUNTS_SESSIONS: &str = "select to_regclass('public.sessions') is not null";
+const SESSIONS: &str = "select key_id, running::text from sessions where project_id = $1 order by key_id";
 const HEAD: &str = "select size, root, frontier, last_hash, last_at, epoch_first, epoch_counts, control, floor, \
                     gen, killed, policy, registry, rules, checkpoint, coalesce(to_jsonb(h) ->> 'stopped', ''), \
                     (to_jsonb(h) ->> 'breakglass_until')::bigint, (to_jsonb(h) ->> 'shadow_until')::bigint \
@@ -66,6 +69,15 @@ pub(super) fn documents(tx: &mut Transaction<'_>, project: Uuid) -> anyhow::Resu
     read(tx.query(DOCUMENTS, &[&project])?, |row| {
         let (seq, kind) = (row.try_get(0)?, row.try_get(1)?);
         Ok(DocumentRow { seq, kind, digest: row.try_get(2)?, text: row.try_get(3)? })
+    })
+}
+
+pub(super) fn sessions(tx: &mut Transaction<'_>, project: Uuid) -> anyhow::Result<Vec<SessionRow>> {
+    if !tx.query_one(COUNTS_SESSIONS, &[])?.try_get::<_, bool>(0)? {
+        return Ok(Vec::new());
+    }
+    read(tx.query(SESSIONS, &[&project])?, |row| {
+        Ok(SessionRow { key: KeyId::from_uuid(row.try_get(0)?), running: row.try_get(1)? })
     })
 }
 

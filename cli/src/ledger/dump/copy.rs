@@ -1,9 +1,10 @@
 //! The text format of COPY: fields between tabs, `\N` for null, backslash escapes, bytea as `\\x…`.
 
 use anyhow::{Context, bail};
+use counterfoil_core::id::KeyId;
 use uuid::Uuid;
 
-use crate::ledger::{CheckpointRow, DocumentRow, EntryRow, HeadRow, KeyRow};
+use crate::ledger::{CheckpointRow, DocumentRow, EntryRow, HeadRow, KeyRow, SessionRow};
 
 /// Schema, table and columns of a line `COPY public.entries (project_id, seq) FROM stdin;`.
 pub(super) fn block(line: &[u8]) -> Option<(Option<String>, String, Vec<String>)> {
@@ -157,6 +158,10 @@ pub(super) fn checkpoint(row: &Fields) -> anyhow::Result<CheckpointRow> {
 pub(super) fn document(row: &Fields) -> anyhow::Result<DocumentRow> {
     let (seq, kind) = (row.number("seq")?, row.text("kind")?);
     Ok(DocumentRow { seq, kind, digest: row.bytes("digest")?, text: row.text("text")? })
+}
+
+pub(super) fn session(row: &Fields) -> anyhow::Result<SessionRow> {
+    Ok(SessionRow { key: KeyId::from_uuid(row.uuid("key_id")?), running: row.text("running")? })
 }
 
 pub(super) fn key(row: &Fields) -> anyhow::Result<KeyRow> {

@@ -43,6 +43,7 @@ pub(super) fn entry_at_fault(place: &Place) -> Option<u64> {
         }
         Place::Project { .. }
         | Place::Setting { .. }
+        | Place::Session { .. }
         | Place::Checkpoint { .. }
         | Place::Head { .. }
         | Place::Key { .. } => None,
@@ -68,7 +69,13 @@ impl Job for BrokenChain<'_> {
             seq: self.seq,
         };
         let accepted = vec![Accepted::own(Kind::Finding, &Signed::sign(finding, self.signer))];
-        Ok(Plan { head: head.clone(), accepted, keyed: Vec::new(), outcome: () })
+        Ok(Plan {
+            head: head.clone(),
+            accepted,
+            keyed: Vec::new(),
+            sessions: std::collections::HashMap::new(),
+            outcome: (),
+        })
     }
 
     async fn beside(&self, _: &ProjectTx<'_>, _: &Sealed) -> Result<(), DatabaseError> {

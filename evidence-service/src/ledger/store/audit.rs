@@ -2,8 +2,9 @@
 
 use counterfoil_core::audit::{
     StoredCheckpoint, StoredColumns, StoredDocument, StoredEntry, StoredHead, StoredKey, StoredProject,
-    StoredTombstone,
+    StoredSession, StoredTombstone,
 };
+use counterfoil_core::id::KeyId;
 use counterfoil_core::time::Timestamp;
 use tokio_postgres::Row;
 
@@ -23,6 +24,7 @@ statements! {
     KEY_ROWS = "select thumbprint, purpose, provider, x, introduced, introduced_at, ended, ended_at, revoked \
                 from signing_keys where project_id = $1 order by introduced, thumbprint";
     DOCUMENT_ROWS = "select seq, kind, digest, text from documents where project_id = $1 order by seq";
+    SESSION_ROWS = "select key_id, running::text from sessions where project_id = $1 order by key_id";
     TOMBSTONE_ROWS = "select seq, first_seq, last_seq from tombstones where project_id = $1 order by seq";
     KEEP_AUDIT = "insert into audits (project_id, at, size, broken) values ($1, $2, $3, $4) \
                   on conflict (project_id) do update \
@@ -61,6 +63,14 @@ pub(crate) async fn key_rows(tx: &ProjectTx<'_>) -> Result<Vec<Row>, DatabaseErr
 
 pub(crate) async fn document_rows(tx: &ProjectTx<'_>) -> Result<Vec<Row>, DatabaseError> {
     tx.rows(DOCUMENT_ROWS, &[&tx.project().uuid()]).await
+}
+
+pub(crate) async fn session_rows(tx: &ProjectTx<'_>) -> Result<Vec<Row>, DatabaseError> {
+    tx.rows(SESSION_ROWS, &[&tx.project().uuid()]).await
+}
+
+pub(crate) fn session(row: &Row) -> Result<StoredSession<'_>, DatabaseError> {
+    Ok(StoredSession { key: KeyId::from_uuid(row.try_get("key_id")?), running: row.try_get("running")? })
 }
 
 pub(crate) async fn tombstones(tx: &ProjectTx<'_>) -> Result<Vec<StoredTombstone>, DatabaseError> {

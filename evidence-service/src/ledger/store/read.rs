@@ -8,6 +8,7 @@ use counterfoil_core::envelope::Envelope;
 use counterfoil_core::hold::HoldIs;
 use counterfoil_core::id::{AgentId, KeyId, ProjectId, ProviderId};
 use counterfoil_core::key::{PublicKey, Purpose, Thumbprint};
+use counterfoil_core::session::Running;
 use counterfoil_core::statement::{Environment, Scope};
 use counterfoil_core::time::Timestamp;
 use counterfoil_core::tree::{Frontier, Hash};
@@ -38,6 +39,7 @@ statements! {
     STORED = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, c.note \
               from entries e join checkpoints c on c.project_id = e.project_id and c.size = e.checkpoint_size \
               where e.project_id = $1 and e.seq = any($2) order by e.seq";
+    RUNNING = "select running from sessions where project_id = $1 and key_id = $2";
     HASH_AT = "select hash from entries where project_id = $1 and seq = $2";
     CHECKPOINT_ROOT = "select root from checkpoints where project_id = $1 and size = $2";
     PUBLIC_KEYS = "select thumbprint, x from signing_keys where project_id = $1 and thumbprint = any($2)";
@@ -203,6 +205,12 @@ impl Row {
     }
 }
 
+/// What a key did last, without a lock.
+pub(crate) async fn running(tx: &ProjectTx<'_>, key: KeyId) -> Result<Option<Running>, DatabaseError> {
+    let row = tx.maybe_row(RUNNING, &[&tx.project().uuid(), &key.uuid()]).await?;
+    row.map(|row| Ok(row.try_get::<_, Json<Running>>(0)?.0)).transpose()
+}
+
 /// The hash of the entry at a seq, if one stands there.
 pub(crate) async fn hash_at(tx: &ProjectTx<'_>, seq: u64) -> Result<Option<Digest>, DatabaseError> {
     let seq = i64::try_from(seq).map_err(unreadable)?;
@@ -291,11 +299,16 @@ struct CredentialRow {
     key: Uuid,
     agent: Uuid,
     revoked: bool,
+    running: Option<Running>,
 }
 
 impl CredentialRow {
     fn state(self) -> (KeyId, CredentialState) {
-        let state = CredentialState { agent: AgentId::from_uuid(self.agent), revoked: self.revoked };
+        let state = CredentialState {
+            agent: AgentId::from_uuid(self.agent),
+            revoked: self.revoked,
+            running: self.running,
+        };
         (KeyId::from_uuid(self.key), state)
     }
 }

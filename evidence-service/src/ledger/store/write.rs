@@ -2,7 +2,10 @@
 
 use counterfoil_core::audit::listed;
 use counterfoil_core::digest::Digest;
+use counterfoil_core::id::KeyId;
+use counterfoil_core::session::Running;
 use counterfoil_core::tree::Hash;
+use std::collections::HashMap;
 use uuid::Uuid;
 
 use crate::clock;
@@ -26,6 +29,9 @@ statements! {
                    select $1, k.* from unnest($2::text[], $3::uuid[], $4::text[], $5::bytea[], $6::bigint[]) as k \
                    on conflict (project_id, env, credential, key) \
                    do update set fingerprint = excluded.fingerprint, seq = excluded.seq";
+    KEEP_SESSIONS = "insert into sessions (project_id, key_id, running) \
+                     select $1, s.key_id, s.running::jsonb from unnest($2::uuid[], $3::text[]) as s (key_id, running) \
+                     on conflict (project_id, key_id) do update set running = excluded.running";
     INSERT_OPENINGS = "insert into openings (project_id, opening_id, decision, at, jwe) \
                        select $1, o.id, o.decision, $4, o.jwe \
                        from unnest($2::uuid[], $3::bytea[], $5::text[]) as o (id, decision, jwe)";
@@ -45,11 +51,13 @@ pub(crate) async fn write(
     tx: &ProjectTx<'_>,
     sealed: &Sealed,
     keyed: &[(IdempotencyKey, u64)],
+    sessions: &HashMap<KeyId, Running>,
 ) -> Result<(), DatabaseError> {
     tokio::try_join!(
         insert_checkpoint(tx, sealed),
         insert_entries(tx, sealed),
         occupy_keys(tx, keyed),
+        keep_sessions(tx, sessions),
         update_head(tx, &sealed.head, &sealed.note),
     )?;
     Ok(())
@@ -133,6 +141,21 @@ async fn occupy_keys(tx: &ProjectTx<'_>, keyed: &[(IdempotencyKey, u64)]) -> Res
     let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 6] =
         [&project, &environments, &credentials, &names, &fingerprints, &seqs];
     tx.change(keyed.len() as u64, OCCUPY_KEYS, &parameters).await
+}
+
+/// What keys have done, this commit included.
+pub(crate) async fn keep_sessions(
+    tx: &ProjectTx<'_>,
+    sessions: &HashMap<KeyId, Running>,
+) -> Result<(), DatabaseError> {
+    if sessions.is_empty() {
+        return Ok(());
+    }
+    let keys: Vec<Uuid> = sessions.keys().map(|key| key.uuid()).collect();
+    let running = sessions.values().map(|running| serde_json::to_string(running).map_err(unreadable));
+    let running: Vec<String> = running.collect::<Result<_, _>>()?;
+    let project = tx.project().uuid();
+    tx.change(keys.len() as u64, KEEP_SESSIONS, &[&project, &keys, &running]).await
 }
 
 /// Sealed openings, kept beside the bodies of the decisions they belong to.

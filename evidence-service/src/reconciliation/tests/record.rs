@@ -32,7 +32,7 @@ pub(super) async fn append_at<J: Job>(
         return Ok(Done { sealed: None, outcome });
     }
     let sealed = seal(accepted, head, at, &issuer, ledger.keys());
-    store::write(&tx, &sealed, &[]).await?;
+    store::write(&tx, &sealed, &[], &std::collections::HashMap::new()).await?;
     job.beside(&tx, &sealed).await?;
     tx.commit().await.map_err(DatabaseError::from)?;
     Ok(Done { sealed: Some(sealed), outcome })
@@ -72,7 +72,13 @@ impl Job for Bodies {
             digest: Digest::of(&body),
             body,
         });
-        Ok(Plan { head: head.clone(), accepted: accepted.collect(), keyed: Vec::new(), outcome: () })
+        Ok(Plan {
+            head: head.clone(),
+            accepted: accepted.collect(),
+            keyed: Vec::new(),
+            sessions: std::collections::HashMap::new(),
+            outcome: (),
+        })
     }
 
     async fn beside(&self, tx: &ProjectTx<'_>, sealed: &Sealed) -> Result<(), DatabaseError> {

@@ -17,6 +17,8 @@ use counterfoil_core::statement::{
 };
 use serde::Deserialize;
 
+use crate::control::windows::Window;
+
 use super::packed::assert_complete;
 use super::world::{Call, World, fresh, value};
 
@@ -100,6 +102,8 @@ struct Stage {
 impl Stage {
     async fn new(terms: &str) -> Self {
         let mut world = World::signing(terms).await;
+        world.open(Window::Breakglass).await;
+        world.open(Window::Shadow).await;
         let mut ending = BTreeMap::new();
         for provider in ["notes", "mail"] {
             let key = fresh::<ExecutionKey>();

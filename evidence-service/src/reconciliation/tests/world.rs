@@ -28,6 +28,7 @@ use super::record::{Bodies, append_at};
 use crate::clock;
 use crate::cluster::{Binaries, Cluster, Running};
 use crate::config::{Config, DatabaseConfig, PackagesConfig, Rate};
+use crate::control::windows::{self, Turning, Window};
 use crate::keys::change::{KeyChange, KeyChanges};
 use crate::ledger::append::Job;
 use crate::ledger::{Ledger, Project};
@@ -202,6 +203,20 @@ impl World {
         };
         append_at(&self.ledger, self.id(), &job, self.now).await.unwrap();
         // Keys change what decides.
+        self.published.control += 1;
+    }
+
+    /// For as long as the longest may stand.
+    pub(super) async fn open(&mut self, window: Window) {
+        let job = Turning {
+            window,
+            turn: windows::Turn::Open { minutes: window.longest_minutes() },
+            issuer: self.project.issuer.clone(),
+            behalf: "operator-1".to_owned(),
+            reason: "Cases that lean on it.".parse().unwrap(),
+            signer: &self.ledger.keys().ledger,
+        };
+        append_at(&self.ledger, self.id(), &job, self.now).await.unwrap();
         self.published.control += 1;
     }
 

@@ -129,7 +129,7 @@ impl Past {
         let (tx, head, facts) = locked.unwrap();
         let plan = job.plan(&head, &facts, at).unwrap();
         let sealed = seal(plan.accepted, plan.head, at, &issuer, self.ledger.keys());
-        store::write(&tx, &sealed, &[]).await.unwrap();
+        store::write(&tx, &sealed, &[], &std::collections::HashMap::new()).await.unwrap();
         job.beside(&tx, &sealed).await.unwrap();
         tx.commit().await.unwrap();
         sealed
@@ -301,7 +301,13 @@ impl Job for Said {
             projection: said.projection.clone(),
         };
         let accepted = self.0.iter().map(copy).collect();
-        Ok(Plan { head: head.clone(), accepted, keyed: Vec::new(), outcome: () })
+        Ok(Plan {
+            head: head.clone(),
+            accepted,
+            keyed: Vec::new(),
+            sessions: std::collections::HashMap::new(),
+            outcome: (),
+        })
     }
 
     async fn beside(&self, _: &ProjectTx<'_>, _: &Sealed) -> Result<(), DatabaseError> {
