@@ -100,6 +100,13 @@ unpack_postgres() {
     return "$unpacked"
 }
 
+# Redis is for the tests alone: one of the stores in which providers remember what was used.
+need_redis() {
+    command -v redis-server >/dev/null 2>&1 || install redis-server || install redis || true
+    command -v redis-server >/dev/null 2>&1 ||
+        fail "the tests need Redis 6.2 or newer: install redis-server, then run this again."
+}
+
 # Node 20 and Python 3.11 are for the tests alone: clients and verifiers that are not ours.
 need_foreign_languages() {
     if ! command -v node >/dev/null 2>&1 || ! command -v npm >/dev/null 2>&1; then

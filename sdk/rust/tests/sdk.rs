@@ -10,6 +10,7 @@ mod sdk {
     mod receipts;
     mod rmcp;
     mod servers;
+    mod stores;
     mod vectors;
     mod verdict;
     mod world;

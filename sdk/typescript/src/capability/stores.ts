@@ -81,7 +81,7 @@ export function postgresStore(client: PostgresClient): UsedStore {
   return {
     async consume(audience, jti, forgetAt) {
       const text = "insert into counterfoil_used (audience, jti, forget_at) values ($1, $2, $3) on conflict do nothing";
-      const { rowCount } = await client.query(text, [audience, jti, forgetAt]);
+      const { rowCount } = await client.query(text, [audience, jti, Math.ceil(forgetAt)]);
       return rowCount === 1;
     },
   };
