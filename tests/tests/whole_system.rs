@@ -19,6 +19,7 @@ mod whole_system {
     mod pages;
     mod pauses;
     mod retention;
+    mod sessions;
     mod tampering;
     mod tenancy;
     mod world;

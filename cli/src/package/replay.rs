@@ -187,6 +187,7 @@ fn differs_from(facts: &Value, seed: &OpeningSeed, decision: &Decision) -> Optio
         ("mode", &context["mode"], json!(decision.mode)),
         ("time", &context["now"], json!(decision.at)),
         ("answer", &facts["approval"], json!(decision.answers)),
+        ("session", &facts["session"]["session"], json!(decision.session)),
     ];
     let public = said.into_iter().find(|(_, facts, decision)| *facts != decision);
     if let Some((member, ..)) = public {

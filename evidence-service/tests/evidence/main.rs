@@ -33,5 +33,6 @@ mod races;
 mod record;
 mod retention;
 mod schema;
+mod sessions;
 mod tenants;
 mod visibility;
