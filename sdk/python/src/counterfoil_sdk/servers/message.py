@@ -34,8 +34,8 @@ Judged = Other | Passed | Turned | Dropped
 
 async def judge(message: Any, guard: Guard, header: str | None) -> Judged:
     if isinstance(message, list):
-        return Turned(_answer(None, CapabilityRefusal("capability_batch"))) if any(map(_is_tool_call, message)) else Other()
-    if not _is_tool_call(message):
+        return Turned(_answer(None, CapabilityRefusal("capability_batch"))) if any(map(is_tool_call, message)) else Other()
+    if not is_tool_call(message):
         return Other()
     number = message.get("id")
     if not isinstance(number, (str, int)) or isinstance(number, bool):
@@ -72,7 +72,7 @@ async def answered_text(text: str, number: str | int, call: Admitted) -> str:
     return json.dumps({**message, "result": with_execution(result, await call.executed(result))}, ensure_ascii=False)
 
 
-def _is_tool_call(message: Any) -> bool:
+def is_tool_call(message: Any) -> bool:
     return isinstance(message, dict) and message.get("method") == "tools/call"
 
 
