@@ -141,7 +141,8 @@ impl Gateway {
             let stop = stop_following.clone();
             followers.spawn(async move { control.follow(stop).await });
             let (project, house, stop) = (project.clone(), self.house.clone(), stop_following.clone());
-            followers.spawn(async move { until_passed(project, house, stop).await });
+            let address = self.address;
+            followers.spawn(async move { until_passed(project, house, address, stop).await });
         }
         let (tidied, stop_tidying) = (self.house.clone(), stop_following.clone());
         followers.spawn(async move { tidied.fleet.keep_tidy(stop_tidying).await });

@@ -1,6 +1,6 @@
 //! What happens to a call that only a person can allow.
 
-use crate::testing::{OTHER_KEY, World, call, read};
+use crate::testing::{Behaviour, OTHER_KEY, World, call, read};
 use counterfoil_core::hold::HoldIs;
 use counterfoil_core::statement::Say;
 use serde_json::{Value, json};
@@ -318,4 +318,37 @@ async fn nobody_is_kept_waiting_by_a_gateway_that_stops() {
     world.stop().await;
 
     assert!(calling.await.expect("an answer").words().starts_with(WORDS));
+}
+
+// G5, G4: the yes was used for a call that nobody waits for any more: nothing is sent, that is written down, and the next
+// such call asks a person again.
+#[tokio::test]
+async fn a_caller_that_hangs_up_after_the_yes_was_recorded_gets_nothing_sent() {
+    let world = patient().await;
+    let host = world.host.initialize().await;
+    let calling = {
+        let host = host.clone();
+        tokio::spawn(async move { host.call("note_read", ELSEWHERE).await })
+    };
+    let hold = world.ledger.held(1).await.remove(0);
+    world.ledger.behave(Behaviour::Slow(Duration::from_millis(800)));
+    world.ledger.answer(hold.state.hold, Say::ApproveOnce);
+    for _ in 0..200 {
+        if !of_verdict(&world, "ALLOW").is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+
+    // The decision is committed, and its answer is on the way.
+    calling.abort();
+    let seen = world.ledger.observations(1).await.remove(0);
+
+    assert_eq!((&seen["status"], &seen["reason"]), (&json!("not_sent"), &json!("client_gone")));
+    assert!(world.provider_log().is_empty());
+    world.ledger.behave(Behaviour::Sound);
+    let again = tokio::spawn(async move { host.call("note_read", ELSEWHERE).await });
+    assert_eq!(world.ledger.held(2).await.len(), 2);
+    again.abort();
+    assert!(world.provider_log().is_empty());
 }

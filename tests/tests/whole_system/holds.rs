@@ -102,6 +102,38 @@ fn racing_repeats_of_an_approved_call_dispatch_once() {
     assert_eq!(listed, 1, "{texts:?}");
 }
 
+// Upholds G5: one answer, one dispatch, over whichever gateway the repeats come.
+#[test]
+fn two_gateways_racing_for_one_approved_hold_dispatch_it_once() {
+    let world = world();
+    let replica = world.deployment.replica().expect("a second of each");
+    let person = Person::of(&world);
+    let arguments = listing(&world);
+    let agents = [world.deployment.agent("files"), replica.agent("files")];
+    for round in 0..3 {
+        agents[round % 2]
+            .call(&Http::new().expect("a client"), "list_directory", &arguments)
+            .expect("an answer");
+        person.answers(&person.open(), "once");
+
+        let racing: Vec<_> = (0..12)
+            .map(|caller| {
+                let (agent, arguments) = (agents[caller % 2].clone(), arguments.clone());
+                std::thread::spawn(move || {
+                    let http = Http::new().expect("a client");
+                    agent.call(&http, "list_directory", &arguments).expect("an answer").text()
+                })
+            })
+            .collect();
+        let texts: Vec<String> = racing.into_iter().map(|thread| thread.join().expect("no panic")).collect();
+
+        let listed = texts.iter().filter(|text| text.contains("hello.txt")).count();
+        assert_eq!(listed, 1, "round {round}: {texts:?}");
+        // Those that came too late asked a person anew.
+        person.answers(&person.open(), "deny");
+    }
+}
+
 // Upholds G5, G6: unmodified clients wait, get approved, get denied, and read what to do when nobody answers.
 #[test]
 fn unmodified_clients_wait_for_a_person() {
