@@ -3,6 +3,7 @@
 Environment as in provider.py; the gateway or a proxy of yours reaches it at /mcp.
 """
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -13,12 +14,16 @@ from mcp.server.mcpserver import MCPServer
 from counterfoil_sdk.capability import FileStore, Guard
 from counterfoil_sdk.servers.asgi import guarded
 
+FOLDER = Path(os.environ["NOTES_FOLDER"])
+
 server = MCPServer("notes")
 
 
 @server.tool()
 def note_write(path: str, text: str) -> str:
     """Writes a note"""
+    with open(FOLDER / "notes.jsonl", "a", encoding="utf-8") as file:
+        file.write(json.dumps({"path": path, "text": text}) + "\n")
     return f"wrote {path}"
 
 
@@ -28,7 +33,7 @@ guard = Guard(
     gateway=os.environ["COUNTERFOIL_GATEWAY"],
     provider="notes",
     env="live",
-    store=FileStore(Path(os.environ["NOTES_FOLDER"]) / "used"),
+    store=FileStore(FOLDER / "used"),
 )
 app = guarded(server.streamable_http_app(stateless_http=True), guard)
 

@@ -8,8 +8,9 @@ import unittest
 import anyio
 import httpx2
 import mcp_types
+from fastmcp import Context as FastContext
 from fastmcp import FastMCP
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.memory import create_client_server_memory_streams
 from mcp.shared.message import SessionMessage
 
@@ -44,7 +45,7 @@ def slip(tool, arguments=ARGS):
     return token(claims(tool, arguments))
 
 
-def furnished(server, ran):
+def furnished(server, ran, context_type=Context):
     @server.tool()
     def plain(path: str, ratio: float, depth: int = 7) -> dict[str, int]:
         ran.append((path, depth, current().claims.txn))
@@ -63,6 +64,16 @@ def furnished(server, ran):
     def large(path: str, ratio: float) -> str:
         return "x" * 1_100_000
 
+    @server.tool()
+    def binary(path: str, ratio: float):
+        return mcp_types.ImageContent(type="image", data="AAEC", mime_type="image/png")
+
+    @server.tool()
+    async def reports(path: str, ratio: float, context: context_type) -> str:
+        for step in range(3):
+            await context.report_progress(step, 3)
+        return "done"
+
     return server
 
 
@@ -76,13 +87,13 @@ class Servers(unittest.IsolatedAsyncioTestCase):
         logging.disable(logging.CRITICAL)
         self.addCleanup(logging.disable, logging.NOTSET)
 
-    def demand_execution(self, answer, tool, outcome):
+    def demand_execution(self, answer, tool, outcome, arguments=ARGS):
         result = dict(answer["result"])
         statement = result.pop("_meta")["dev.counterfoil/execution"]
         payload = statement["payload"]
         self.assertTrue(holds_under(statement, EXECUTION_KEY.public_key))
         self.assertEqual((payload["tool"], payload["outcome"]), (tool, outcome))
-        self.assertEqual(payload["args"], commit(SEED, "args", document_value(ARGS)))
+        self.assertEqual(payload["args"], commit(SEED, "args", document_value(arguments)))
         bound = bound_value(json.dumps(result), ("resultType",))
         self.assertEqual(payload["result"], None if bound == "none:too_large" else commit(SEED, "result", bound))
 
@@ -96,10 +107,12 @@ class Servers(unittest.IsolatedAsyncioTestCase):
 
             async def ask(number, method, params):
                 await send(request(number, method, params))
+                self.heard = []
                 while True:
                     answer = json.loads((await ours[0].receive()).message.model_dump_json(by_alias=True, exclude_unset=True))
                     if answer.get("id") == number:
                         return answer
+                    self.heard.append(answer)
 
             await ask(0, "initialize", HELLO)
             await send({"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -112,7 +125,14 @@ class Servers(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.ran, [(ARGS["path"], 7, ACTION)])
         self.demand_execution(await ask(2, "tools/call", call("fails", ARGS, slip("fails"))), "fails", "FAILED")
         self.demand_execution(await ask("three", "tools/call", call("large", ARGS, slip("large"))), "large", "EXECUTED")
-        self.assertEqual(len((await ask(4, "tools/list", {}))["result"]["tools"]), 4)
+        self.demand_execution(await ask(5, "tools/call", call("binary", ARGS, slip("binary"))), "binary", "EXECUTED")
+        surplus = {**ARGS, "surplus": [1.5, None]}
+        self.demand_execution(await ask(6, "tools/call", call("binary", surplus, slip("binary", surplus))), "binary", self.surplus, surplus)
+        watched = call("reports", ARGS, slip("reports"))
+        watched["_meta"]["progressToken"] = "p"
+        self.demand_execution(await ask(7, "tools/call", watched), "reports", "EXECUTED")
+        self.assertEqual([said["params"]["progress"] for said in self.heard if said["method"] == "notifications/progress"], [0, 1, 2])
+        self.assertEqual(len((await ask(4, "tools/list", {}))["result"]["tools"]), 6)
 
         self.ran.clear()
         refused = {
@@ -129,14 +149,15 @@ class Servers(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.ran, [])
 
     async def test_an_mcp_server_behind_the_guard(self):
-        self.ran = []
+        # A name that the function does not have is dropped, and refused by FastMCP: the slip was for it either way.
+        self.ran, self.surplus = [], "EXECUTED"
         server = furnished(MCPServer("notes"), self.ran)
         protect(server, guard())
         await self.speak(server._lowlevel_server, self.conversation)
 
     async def test_a_fastmcp_server_behind_the_guard(self):
-        self.ran = []
-        server = furnished(FastMCP("notes"), self.ran)
+        self.ran, self.surplus = [], "FAILED"
+        server = furnished(FastMCP("notes"), self.ran, FastContext)
         protect(server, guard())
         async with server._lifespan_manager():
             await self.speak(server._mcp_server, self.conversation)

@@ -1,6 +1,7 @@
 // The same provider over HTTP, guarded on the bytes of its requests: node http-provider.mjs 8000
 //
 // Environment as in provider.mjs. With Express it is `app.post("/mcp", guardedExpress(guard), handler)`.
+import { appendFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
@@ -25,7 +26,10 @@ async function handle(request, response) {
   server.registerTool(
     "note_write",
     { description: "Writes a note", inputSchema: { path: z.string(), text: z.string() } },
-    ({ path }) => ({ content: [{ type: "text", text: `wrote ${path}` }] }),
+    ({ path, text }) => {
+      appendFileSync(join(NOTES_FOLDER, "notes.jsonl"), `${JSON.stringify({ path, text })}\n`);
+      return { content: [{ type: "text", text: `wrote ${path}` }] };
+    },
   );
   const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined });
   await server.connect(transport);

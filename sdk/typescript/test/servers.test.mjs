@@ -39,6 +39,12 @@ function server(Server = McpServer, schema = (shape) => shape) {
   made.registerTool("fails", { inputSchema: input }, () => { throw new Error("broken"); });
   made.registerTool("large", { inputSchema: input }, () => text("x".repeat(1_100_000)));
   made.registerTool("binary", { inputSchema: input }, () => ({ content: [{ type: "image", data: "AAEC", mimeType: "image/png" }] }));
+  made.registerTool("reports", { inputSchema: input }, async (_, { sendNotification, _meta, mcpReq }) => {
+    const { progressToken } = mcpReq?._meta ?? _meta;
+    const notify = mcpReq?.notify ?? sendNotification;
+    for (const progress of [1, 2, 3]) await notify({ method: "notifications/progress", params: { progressToken, progress } });
+    return text("done");
+  });
   return made;
 }
 
@@ -83,11 +89,15 @@ async function piped(line, more = {}) {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const close = await LINES[line](stdin, stdout, more);
   const waiting = new Map();
+  const heard = [];
   let rest = "";
   stdout.on("data", (chunk) => {
     const lines = (rest + chunk).split("\n");
     rest = lines.pop();
-    for (const answer of lines.map((line) => JSON.parse(line))) waiting.get(answer.id)?.(answer);
+    for (const answer of lines.map((line) => JSON.parse(line))) {
+      if (answer.method !== undefined) heard.push(answer);
+      else waiting.get(answer.id)?.(answer);
+    }
   });
   const ask = (message) => new Promise((resolve) => {
     waiting.set(message.id, resolve);
@@ -95,18 +105,22 @@ async function piped(line, more = {}) {
   });
   await ask(HELLO);
   stdin.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
-  return { ask, write: (text) => stdin.write(text), close };
+  return { ask, heard, write: (text) => stdin.write(text), close };
 }
 
 for (const line of Object.keys(LINES)) test(`an MCP server (SDK ${line}) behind the guard runs what was admitted and signs it`, async () => {
-  const { ask, close } = await piped(line);
+  const { ask, heard, close } = await piped(line);
   const answer = await ask(request(1, call("plain", ARGS, slip("plain"))));
   assert.deepEqual(ran, [{ args: { path: ARGS.path, depth: 7 }, action: "act_019355a0c1007000800000000000b001" }]);
   demandExecution(answer, "plain", "EXECUTED");
   demandExecution(await ask(request(2, call("fails", ARGS, slip("fails")))), "fails", "FAILED");
   demandExecution(await ask(request(3, call("large", ARGS, slip("large")))), "large", "EXECUTED");
   demandExecution(await ask(request("four", call("binary", ARGS, slip("binary")))), "binary", "EXECUTED");
-  assert.equal((await ask({ jsonrpc: "2.0", id: 5, method: "tools/list" })).result.tools.length, 5);
+  const watched = call("reports", ARGS, slip("reports"));
+  watched._meta.progressToken = "p";
+  demandExecution(await ask(request(6, watched)), "reports", "EXECUTED");
+  assert.deepEqual(heard.map(({ method, params }) => [method, params.progressToken, params.progress]), [1, 2, 3].map((step) => ["notifications/progress", "p", step]));
+  assert.equal((await ask({ jsonrpc: "2.0", id: 5, method: "tools/list" })).result.tools.length, 6);
   await close();
 });
 
