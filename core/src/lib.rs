@@ -33,3 +33,4 @@ pub mod session;
 pub mod statement;
 pub mod time;
 pub mod tree;
+pub mod verdict;
