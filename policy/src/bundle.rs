@@ -133,7 +133,7 @@ impl Bundle {
 }
 
 /// Which evaluator: another version may judge otherwise, so it is part of what is bound.
-fn engine() -> String {
+pub fn engine() -> String {
     format!("cedar-policy {}", cedar_policy::get_sdk_version())
 }
 

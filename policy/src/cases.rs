@@ -181,6 +181,7 @@ fn judge(bundle: &Bundle, case: CaseText, at: Timestamp) -> CaseResult {
             session: session.as_ref(),
             breakglass_until: case.breakglass_until,
             shadow_until: case.shadow_until,
+            signals: None,
             stopped: case.stopped,
         },
     };

@@ -6,14 +6,16 @@
 
 use crate::listed::Listed;
 use crate::noun::{MAX_NOUNS, NounValue};
-use crate::registry::{Dimensions, Registry, Tool};
+use crate::registry::{Dimensions, Provider, Registry, Tool};
 use crate::shape;
 use counterfoil_core::commitment::Commitment;
 use counterfoil_core::digest::Digest;
+use counterfoil_core::id::{ProviderId, ToolName};
 use counterfoil_core::statement::{
     Class, DataClass, Destination, Magnitude, NounCommitment, Operation, Reason, Reversibility, ServiceName,
     Shape, Source, Sources, Verb,
 };
+use counterfoil_core::verdict::{Dimension, Signals};
 use serde_json::{Map, Value};
 
 /// One `tools/call`, read and strictly parsed. Absent arguments are `{}`.
@@ -23,6 +25,16 @@ pub struct Call<'a> {
     pub tool: &'a str,
     pub listed: &'a Listed,
     pub arguments: &'a Value,
+}
+
+/// One call that a vendor makes itself and asks about. Nobody lists its tools: what they are, the registry alone says.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    pub provider: &'a ProviderId,
+    pub tool: &'a ToolName,
+    /// What the vendor shows of the arguments.
+    pub shown: &'a Value,
+    pub signals: &'a Signals,
 }
 
 /// Why a call is held before any rule is asked.
@@ -46,11 +58,12 @@ impl Unclassified {
 #[derive(Clone, Debug)]
 pub enum Classification {
     Classified {
-        pin: Digest,
+        /// None where no definition is listed and none was pinned, which only a question can be.
+        pin: Option<Digest>,
         known: Known,
     },
     Held {
-        pin: Digest,
+        pin: Option<Digest>,
         why: Unclassified,
         /// For people; names places, never values.
         detail: String,
@@ -65,6 +78,7 @@ pub struct Known {
     service: ServiceName,
     verb: Verb,
     dimensions: Dimensions,
+    sources: Sources,
     nouns: Vec<NounValue>,
     fields: Map<String, Value>,
     /// Names of declared fields that the call does not have.
@@ -74,12 +88,12 @@ pub struct Known {
 
 pub fn classify(registry: &Registry, call: &Call<'_>) -> Classification {
     let pin = call.listed.pin();
-    let held = |why, detail: String, known| Classification::Held { pin, why, detail, known };
+    let held = |why, detail: String, known| Classification::Held { pin: Some(pin), why, detail, known };
     let Some(tool) = registry.tool(call.provider, call.tool) else {
         let detail = "the registry does not know this tool".to_owned();
         return held(Unclassified::UnknownTool, detail, None);
     };
-    let nouns = nouns(tool, call);
+    let nouns = nouns(tool, call.provider, call.arguments);
 
     // Under another definition the argument names and fields may mean something else, so they are not read.
     let detail = match tool.pin() {
@@ -95,7 +109,7 @@ pub fn classify(registry: &Registry, call: &Call<'_>) -> Classification {
     let shape = shape::of(call.arguments, call.listed, tool.redacted());
     match nouns {
         Ok(nouns) => Classification::Classified {
-            pin,
+            pin: Some(pin),
             known: Known { shape, ..Known::bare(tool, nouns) }.with_fields(tool, call.arguments),
         },
         Err(detail) => {
@@ -105,11 +119,50 @@ pub fn classify(registry: &Registry, call: &Call<'_>) -> Classification {
     }
 }
 
-fn nouns(tool: &Tool, call: &Call<'_>) -> Result<Vec<NounValue>, String> {
-    let itself = format!("{}/{}", call.provider, call.tool);
+/// The registry's tool of this name, where a vendor need not say whose it is. None is one nobody published, and so are two.
+pub fn meant<'r>(
+    registry: &'r Registry,
+    provider: Option<&str>,
+    tool: &str,
+) -> Option<(&'r ProviderId, &'r ToolName)> {
+    let named = |provider: &&Provider| provider.tool(tool).is_some();
+    let found = match provider {
+        Some(id) => registry.provider(id).filter(named),
+        None => {
+            let mut all = registry.providers().filter(named);
+            let one = all.next();
+            one.filter(|_| all.next().is_none())
+        }
+    }?;
+    Some((found.id(), found.tool(tool)?.name()))
+}
+
+/// Classifies what a vendor asks about: by the registry, and where that leaves a dimension open, by what the vendor says of
+/// it. Nothing that a person published is overruled by a signal.
+pub fn classify_question(registry: &Registry, question: &Question<'_>) -> Classification {
+    let Some(tool) = registry.tool(question.provider.as_str(), question.tool.as_str()) else {
+        return Classification::unpublished();
+    };
+    let pin = tool.pin();
+    let claimed = |nouns| Known::bare(tool, nouns).claimed(question.signals);
+    match nouns(tool, question.provider.as_str(), question.shown) {
+        Ok(nouns) => {
+            let shape = shape::shown(question.shown, tool);
+            let known = Known { shape, ..claimed(nouns) }.with_fields(tool, question.shown);
+            Classification::Classified { pin, known }
+        }
+        Err(detail) => {
+            let known = Some(claimed(Vec::new()));
+            Classification::Held { pin, why: Unclassified::NounMissing, detail, known }
+        }
+    }
+}
+
+fn nouns(tool: &Tool, provider: &str, arguments: &Value) -> Result<Vec<NounValue>, String> {
+    let itself = format!("{provider}/{}", tool.name());
     let mut nouns = Vec::new();
     for source in tool.nouns() {
-        nouns.extend(source.extract(&itself, call.arguments)?);
+        nouns.extend(source.extract(&itself, arguments)?);
     }
     if nouns.len() > MAX_NOUNS {
         return Err(format!("more than {MAX_NOUNS} nouns"));
@@ -143,11 +196,32 @@ impl Known {
             service: tool.service().clone(),
             verb: tool.verb(),
             dimensions: *tool.dimensions(),
+            sources: tool.dimensions().sources(),
             nouns,
             fields: Map::new(),
             absent: Vec::new(),
             shape: Shape::new(),
         }
+    }
+
+    /// Fills what the registry leaves open.
+    fn claimed(mut self, signals: &Signals) -> Self {
+        self.dimensions = self.dimensions.or_claimed(signals);
+        let dimensions = &self.dimensions;
+        let sources = &mut self.sources;
+        let claims = [
+            (dimensions.operation.is_some(), &mut sources.operation, Dimension::Operation),
+            (dimensions.data_class.is_some(), &mut sources.data_class, Dimension::DataClass),
+            (dimensions.destination.is_some(), &mut sources.destination, Dimension::Destination),
+            (dimensions.magnitude.is_some(), &mut sources.magnitude, Dimension::Magnitude),
+            (dimensions.reversibility.is_some(), &mut sources.reversibility, Dimension::Reversibility),
+        ];
+        for (is_said, source, dimension) in claims {
+            if is_said && *source == Source::Unknown {
+                *source = signals.source(dimension);
+            }
+        }
+        self
     }
 
     fn with_fields(self, tool: &Tool, arguments: &Value) -> Self {
@@ -182,8 +256,14 @@ impl Known {
 }
 
 impl Classification {
-    /// Digest of the definition as listed now.
-    pub fn pin(&self) -> Digest {
+    /// What no registry has, asked about by somebody who lists nothing.
+    pub fn unpublished() -> Self {
+        let detail = "the registry does not know this tool".to_owned();
+        Self::Held { pin: None, why: Unclassified::UnknownTool, detail, known: None }
+    }
+
+    /// Digest of the definition as listed now; of the pinned one where nothing is listed.
+    pub fn pin(&self) -> Option<Digest> {
         match self {
             Self::Classified { pin, .. } | Self::Held { pin, .. } => *pin,
         }
@@ -221,21 +301,8 @@ impl Classification {
             destination: d.destination.unwrap_or(Destination::Unknown),
             magnitude: d.magnitude.unwrap_or(Magnitude::Unknown),
             reversibility: d.reversibility.unwrap_or(Reversibility::Unknown),
-            source: Sources {
-                operation: source(d.operation),
-                data_class: source(d.data_class),
-                destination: source(d.destination),
-                magnitude: source(d.magnitude),
-                reversibility: source(d.reversibility),
-            },
+            source: known.sources,
         })
-    }
-}
-
-fn source<T>(written: Option<T>) -> Source {
-    match written {
-        Some(_) => Source::Declared,
-        None => Source::Unknown,
     }
 }
 

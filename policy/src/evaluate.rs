@@ -10,6 +10,7 @@
 //! (`break_glass`). None of them turns a rule's DENY.
 
 pub(crate) mod request;
+mod vendor;
 
 use crate::bundle::Bundle;
 use crate::facts::{BaseVerdict, Facts};
@@ -17,9 +18,9 @@ use crate::grants::Grants;
 use crate::noun::NounValue;
 use crate::registry::Tool;
 use crate::rules::{Effect, bounds};
-use cedar_policy::{Authorizer, Decision, Entities, Request, Response};
+use cedar_policy::{Authorizer, Decision, Entities, PolicySet, Request, Response};
 use counterfoil_core::id::RuleId;
-use counterfoil_core::statement::{Effect as Bound, Reason, Verdict};
+use counterfoil_core::statement::{Effect as Bound, Mode, Reason, Verdict};
 use std::collections::BTreeSet;
 
 /// The verdict, why, the rules and grants that made it, sorted, and whether it binds.
@@ -29,6 +30,8 @@ pub struct Judgement {
     pub reason: Reason,
     pub rules: Vec<RuleId>,
     pub effect: Bound,
+    /// A vendor's word lifted a STEP_UP whose rule lets it (`@lift("vendor")`, G6).
+    pub is_vendor_approved: bool,
 }
 
 impl Judgement {
@@ -37,7 +40,7 @@ impl Judgement {
     }
 
     fn by(verdict: Verdict, reason: Reason, rules: BTreeSet<RuleId>) -> Self {
-        Self { verdict, reason, rules: rules.into_iter().collect(), effect: Bound::Enforced }
+        Self { verdict, reason, rules: rules.into_iter().collect(), effect: Bound::Enforced, is_vendor_approved: false }
     }
 
     fn error() -> Self {
@@ -85,13 +88,13 @@ pub fn evaluate(bundle: &Bundle, grants: &Grants, facts: &Facts) -> Judgement {
     if facts.grants != grants.digests(facts.agent) {
         return Judgement::error();
     }
-    judge(bundle, grants, facts).answered(facts).shadowed(facts)
+    let judgement = judge(bundle, grants, facts).answered(facts);
+    vendor::heard(judgement, bundle, grants, facts).shadowed(facts)
 }
 
 fn judge(bundle: &Bundle, grants: &Grants, facts: &Facts) -> Judgement {
     match facts.unclassified {
-        None => bounds::with_room_to_judge(|| ask(bundle, grants, facts))
-            .unwrap_or_else(|PolicyError| Judgement::error()),
+        None => asked(bundle, grants, facts, bundle.policies()),
         Some(
             reason @ (Reason::NoSuchTool | Reason::NotBindable | Reason::Malformed | Reason::ControlVerb),
         ) => Judgement::without_rule(Verdict::Deny, reason),
@@ -102,6 +105,11 @@ fn judge(bundle: &Bundle, grants: &Grants, facts: &Facts) -> Judgement {
         }
         Some(_) => Judgement::error(),
     }
+}
+
+fn asked(bundle: &Bundle, grants: &Grants, facts: &Facts, policies: &PolicySet) -> Judgement {
+    bounds::with_room_to_judge(|| ask(bundle, grants, facts, policies))
+        .unwrap_or_else(|PolicyError| Judgement::error())
 }
 
 /// Whether the registry agrees that no rule could be asked.
@@ -126,7 +134,12 @@ fn tool<'a>(bundle: &'a Bundle, facts: &Facts) -> Option<&'a Tool> {
 /// the registry is what the operator published.
 fn says_so(tool: &Tool, facts: &Facts) -> bool {
     use counterfoil_core::statement::{DataClass, Destination, Magnitude, Operation, Reversibility};
-    let (said, declared) = (&facts.context, tool.dimensions());
+    // Where nothing was published, a vendor's signals say it, and they are in the facts as well.
+    let declared = match &facts.signals {
+        Some(signals) => tool.dimensions().or_claimed(signals),
+        None => *tool.dimensions(),
+    };
+    let said = &facts.context;
     facts.action.as_deref() == Some(&tool.action())
         && said.operation == declared.operation.unwrap_or(Operation::Unknown)
         && said.data_class == declared.data_class.unwrap_or(DataClass::Unknown)
@@ -149,13 +162,18 @@ struct Tally {
     unmatched: bool,
 }
 
-fn ask(bundle: &Bundle, grants: &Grants, facts: &Facts) -> Result<Judgement, PolicyError> {
+fn ask(
+    bundle: &Bundle,
+    grants: &Grants,
+    facts: &Facts,
+    policies: &PolicySet,
+) -> Result<Judgement, PolicyError> {
     let nouns = classified(bundle, facts)?;
     let mut tally = Tally::default();
     for noun in &nouns {
         let (request, entities) =
             request::of(noun, facts, (bundle.schema(), bundle.names(), bundle.has_sessions()))?;
-        let matched = ask_rules(bundle, (&request, &entities), &mut tally)?;
+        let matched = ask_rules((bundle, policies), (&request, &entities), &mut tally)?;
         if !matched && !ask_grants(grants, facts, (&request, &entities), &mut tally)? {
             tally.unmatched = true;
         }
@@ -166,7 +184,9 @@ fn ask(bundle: &Bundle, grants: &Grants, facts: &Facts) -> Result<Judgement, Pol
 /// The nouns of a call that was classified, at least one.
 fn classified(bundle: &Bundle, facts: &Facts) -> Result<Vec<NounValue>, PolicyError> {
     let tool = tool(bundle, facts).ok_or(PolicyError)?;
-    if !says_so(tool, facts) || tool.pin().is_none() || tool.pin() != facts.pin {
+    // Who asks about a call of his own lists no definition that could be held against a pin.
+    let is_pinned = tool.pin().is_some() || facts.context.mode == Mode::Hook;
+    if !says_so(tool, facts) || !is_pinned || tool.pin() != facts.pin {
         return Err(PolicyError);
     }
     let nouns: Vec<NounValue> = facts
@@ -185,11 +205,11 @@ type Question<'q> = (&'q Request, &'q Entities);
 
 /// Whether some rule speaks about this noun.
 fn ask_rules(
-    bundle: &Bundle,
+    (bundle, policies): (&Bundle, &PolicySet),
     (request, entities): Question<'_>,
     tally: &mut Tally,
 ) -> Result<bool, PolicyError> {
-    let response = Authorizer::new().is_authorized(request, bundle.policies(), entities);
+    let response = Authorizer::new().is_authorized(request, policies, entities);
     without_errors(&response)?;
     let mut matched = false;
     for id in response.diagnostics().reason() {

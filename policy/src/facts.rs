@@ -10,7 +10,8 @@
 //!      "grants":[],"approval":null,"breakglass_until":null,"shadow_until":null,"stopped":false}
 //!
 //! Version 1 is the same without the last five members; a decision made on it is replayed as one that had none of them.
-//! Version 3 is the same with a `session`, and only where the rules speak of one:
+//! Version 4 has a member more, `signals`: what a vendor said about a call that it asks about (mode `hook`). Version 3 is
+//! the same as 2 with a `session`, and only where the rules speak of one; version 4 may have one:
 //!
 //!     {"session":"ses_…","since":"2026-11-30T11:02:00.000Z","upto":41,"operations":{"read":12},"data_classes":{"personal":2},
 //!      "destinations":{"internal":12},"cleared":12,"refused":1}
@@ -26,6 +27,7 @@ use counterfoil_core::statement::{
     Reversibility, Verdict,
 };
 use counterfoil_core::time::Timestamp;
+use counterfoil_core::verdict::Signals;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -82,6 +84,8 @@ pub struct Standing<'a> {
     pub shadow_until: Option<Timestamp>,
     /// What the key did so far, where the rules speak of it.
     pub session: Option<&'a Summary>,
+    /// What a vendor says beside the call that it asks about; none where the call itself comes.
+    pub signals: Option<&'a Signals>,
     /// A kill covers the call: of the project, of its agent, of its key or of its environment.
     pub stopped: bool,
 }
@@ -102,7 +106,7 @@ pub enum FactsError {
     Json(#[from] JsonError),
     #[error("not a facts document: {0}")]
     Members(String),
-    #[error("facts of version {0} are not known, only 1 and 2")]
+    #[error("facts of version {0} are not known, only 1 to 4")]
     Version(u32),
 }
 
@@ -132,6 +136,9 @@ pub struct Facts {
     pub(crate) breakglass_until: Option<Timestamp>,
     pub(crate) shadow_until: Option<Timestamp>,
     pub(crate) stopped: bool,
+    /// Version 4 has them, empty or not; no other has the member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) signals: Option<Signals>,
 }
 
 /// What version 2 has and version 1 has not, and its value where there is nothing.
@@ -182,7 +189,7 @@ impl Facts {
     /// The facts of a call that was classified or held.
     pub fn of(asked: &Asked<'_>, classification: &Classification) -> Self {
         let mut facts = Self::bare(asked);
-        facts.pin = Some(classification.pin());
+        facts.pin = classification.pin();
         facts.unclassified = match classification {
             Classification::Classified { .. } => None,
             Classification::Held { why, .. } => Some(why.reason()),
@@ -219,7 +226,11 @@ impl Facts {
     fn bare(asked: &Asked<'_>) -> Self {
         let standing = &asked.standing;
         Self {
-            v: if standing.session.is_some() { 3 } else { 2 },
+            v: match (standing.signals, standing.session) {
+                (Some(_), _) => 4,
+                (None, Some(_)) => 3,
+                (None, None) => 2,
+            },
             agent: asked.agent,
             principal: asked.principal.map(str::to_owned),
             provider: asked.provider.map(str::to_owned),
@@ -250,6 +261,7 @@ impl Facts {
             breakglass_until: standing.breakglass_until,
             shadow_until: standing.shadow_until,
             stopped: standing.stopped,
+            signals: standing.signals.cloned(),
         }
     }
 
@@ -258,10 +270,13 @@ impl Facts {
         let document = json::parse_within(bytes, Profile::Foreign, json::MAX_BOUND)?;
         let facts =
             Self::deserialize(&in_full(&document)?).map_err(|e| FactsError::Members(e.to_string()))?;
-        match (facts.v, &facts.session) {
-            (1 | 2, None) | (3, Some(_)) => {}
-            (1..=3, _) => return Err(FactsError::Members("only version 3 has a session".to_owned())),
-            (other, _) => return Err(FactsError::Version(other)),
+        match (facts.v, &facts.session, &facts.signals) {
+            (1 | 2, None, None) | (3, Some(_), None) | (4, _, Some(_)) => {}
+            (1..=4, _, _) => {
+                let said = "a session needs version 3 or 4, and signals are what makes version 4";
+                return Err(FactsError::Members(said.to_owned()));
+            }
+            (other, _, _) => return Err(FactsError::Version(other)),
         }
         if facts.bytes() != json::canonical(&document) {
             return Err(FactsError::Members("a member is missing".to_owned()));

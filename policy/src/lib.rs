@@ -25,8 +25,8 @@ mod sentences;
 mod shape;
 
 pub use boot::{BootError, no_rules_means_no_allow};
-pub use bundle::Bundle;
-pub use classify::{Call, Classification, Known, Unclassified, classify};
+pub use bundle::{Bundle, engine};
+pub use classify::{Call, Classification, Known, Question, Unclassified, classify, classify_question, meant};
 pub use evaluate::{Judgement, evaluate};
 pub use facts::{Asked, BaseVerdict, BaseVerdictError, Facts, FactsError, Refusal, Standing};
 pub use grants::{GrantFault, Grants, MAX_GRANTS, VoidGrant};

@@ -29,8 +29,9 @@ use crate::noun::{NounKind, NounSource};
 use counterfoil_core::digest::Digest;
 use counterfoil_core::id::{AgentId, ProviderId, ToolName};
 use counterfoil_core::statement::{
-    DataClass, Destination, Magnitude, Operation, Reversibility, ServiceName, Verb,
+    DataClass, Destination, Magnitude, Operation, Reversibility, ServiceName, Source, Sources, Verb,
 };
+use counterfoil_core::verdict::Signals;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -87,6 +88,32 @@ pub(crate) struct Dimensions {
     pub destination: Option<Destination>,
     pub magnitude: Option<Magnitude>,
     pub reversibility: Option<Reversibility>,
+}
+
+impl Dimensions {
+    /// With what a vendor claims where nothing was published.
+    pub(crate) fn or_claimed(self, signals: &Signals) -> Self {
+        let claims = signals.claims();
+        Self {
+            operation: self.operation.or(claims.operation),
+            data_class: self.data_class.or(claims.data_class),
+            destination: self.destination.or(claims.destination),
+            magnitude: self.magnitude.or(claims.magnitude),
+            reversibility: self.reversibility.or(claims.reversibility),
+        }
+    }
+
+    /// Of what is published and nothing else.
+    pub(crate) fn sources(&self) -> Sources {
+        let source = |is_written| if is_written { Source::Declared } else { Source::Unknown };
+        Sources {
+            operation: source(self.operation.is_some()),
+            data_class: source(self.data_class.is_some()),
+            destination: source(self.destination.is_some()),
+            magnitude: source(self.magnitude.is_some()),
+            reversibility: source(self.reversibility.is_some()),
+        }
+    }
 }
 
 impl Registry {

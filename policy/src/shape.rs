@@ -7,8 +7,10 @@
 
 use crate::label;
 use crate::listed::Listed;
+use crate::registry::{Field, Tool};
 use counterfoil_core::statement::{JsonType, Shape, ShapeField};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// More than this many arguments would not fit a decision; the rest stay unmentioned.
 const MAX_ARGUMENTS: usize = 64;
@@ -16,12 +18,23 @@ const MAX_ARGUMENTS: usize = 64;
 /// Left out: what the schema does not name (a caller's word never becomes public), what the registry redacts, and names
 /// that are not plain ASCII words.
 pub(crate) fn of(arguments: &Value, listed: &Listed, redacted: &[String]) -> Shape {
+    of_named(arguments, |name| listed.names(name), redacted)
+}
+
+/// Of what a vendor shows, where no schema is listed: names that the registry's own places have.
+pub(crate) fn shown(arguments: &Value, tool: &Tool) -> Shape {
+    let names = tool.fields().values().map(Field::at);
+    let names: BTreeSet<&str> = names.filter_map(|at| at.strip_prefix('/')?.split('/').next()).collect();
+    of_named(arguments, |name| names.contains(name), tool.redacted())
+}
+
+fn of_named(arguments: &Value, is_named: impl Fn(&str) -> bool, redacted: &[String]) -> Shape {
     let Some(members) = arguments.as_object() else {
         return Shape::new();
     };
     let mut shape: Shape = members
         .iter()
-        .filter(|(name, _)| listed.names(name) && label::is_argument(name))
+        .filter(|(name, _)| is_named(name) && label::is_argument(name))
         .filter(|(name, _)| !redacted.contains(name))
         .map(|(name, value)| (name.clone(), field(value)))
         .collect();

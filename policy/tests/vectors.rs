@@ -106,7 +106,7 @@ impl ClassificationCase {
         let nouns: Vec<Value> =
             nouns.map(|n| json!({ "type": n.kind().noun_type(), "value": n.value() })).collect();
         assert_eq!(held, self.held, "{}", self.about);
-        assert_eq!(found.pin(), self.pin);
+        assert_eq!(found.pin(), Some(self.pin));
         assert_eq!(found.known().map(|known| known.action()), self.action);
         assert_eq!(nouns, self.nouns);
         assert_eq!(found.shape(), self.shape);

@@ -106,7 +106,7 @@ fn a_changed_definition_is_held_and_nothing_is_read_by_it() {
     let classification = classified(&pinned_registry(), "note_write", &changed, arguments);
 
     assert_eq!(why(&classification), Some(Unclassified::DefinitionChanged));
-    assert_eq!(classification.pin(), crate::pin_of(&changed));
+    assert_eq!(classification.pin(), Some(crate::pin_of(&changed)));
     assert!(classification.shape().is_empty());
     let known = classification.known().expect("the registry knows it");
     assert!(known.fields().is_empty());

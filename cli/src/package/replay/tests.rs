@@ -160,7 +160,7 @@ fn decided_under(given: &[GrantDocument], standing: Standing<'_>) -> (Decision, 
     let seed = OpeningSeed::from_bytes([7; 16]);
     let judged = evaluate(&bundle, &grants, &facts);
     decision.facts = seed.commit("facts", &facts.digest().to_string()).commitment();
-    decision.pin = Some(classification.pin());
+    decision.pin = classification.pin();
     decision.class = classification.class(&[seed.commit("noun/0", "notes/sync").commitment()]);
     decision.provider = Some("notes".parse().unwrap());
     decision.tool = Some("sync".parse().unwrap());
