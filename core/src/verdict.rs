@@ -11,11 +11,12 @@ mod signals;
 
 pub use signals::{Answer, Claims, Dimension, Signals};
 
+use crate::declared::{AskedAction, AskedTool};
 use crate::digest::Digest;
 use crate::id::looks_like_an_address;
-use crate::json::{self, Profile, canonical};
+use crate::json::{self, Profile};
 use crate::time::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::fmt::Display;
 
 /// Longest text of a member, in bytes.
@@ -52,13 +53,6 @@ pub struct ActionRequest {
     pub resource: Option<String>,
     pub requested_at: Timestamp,
     pub prev: Option<Digest>,
-}
-
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct AskedTool {
-    pub name: String,
-    pub provider: Option<String>,
-    pub server: Option<String>,
 }
 
 impl ActionRequest {
@@ -110,17 +104,16 @@ impl ActionRequest {
         })
     }
 
-    /// What makes two requests one, whatever their times say: a retry has the same, another question another.
-    pub fn fingerprint(&self) -> Digest {
-        Digest::of(&canonical(&json!([
-            "action",
-            self.session,
-            self.seq,
-            [Some(&self.tool.name), self.tool.provider.as_ref(), self.tool.server.as_ref()],
-            self.args_hash,
-            self.signals.text("resolves_action"),
-            self.signals.text("human_decision"),
-        ])))
+    /// What makes two requests one: a retry has the same, another question another.
+    pub fn asked(&self) -> AskedAction {
+        let text = |name: &str| self.signals.text(name).map(str::to_owned);
+        AskedAction {
+            seq: self.seq,
+            tool: self.tool.clone(),
+            args_hash: self.args_hash,
+            resolves_action: text("resolves_action"),
+            human_decision: text("human_decision"),
+        }
     }
 
     /// What nouns and declared fields are read from.
@@ -186,7 +179,8 @@ impl<'a> Members<'a> {
     fn time(&self, name: &str) -> Result<Timestamp, Rejected> {
         let text = self.present(name).and_then(Value::as_str);
         let text = text.ok_or_else(|| self.wrong(name, "a time is missing"))?;
-        Timestamp::parse(text).map_err(|_| self.wrong(name, "not a UTC time such as 2026-11-30T11:20:00.123Z"))
+        Timestamp::parse(text)
+            .map_err(|_| self.wrong(name, "not a UTC time such as 2026-11-30T11:20:00.123Z"))
     }
 
     fn seq(&self) -> Result<u64, Rejected> {

@@ -14,6 +14,9 @@ pub const ACCEPTED: &str = "dev.counterfoil/accepted";
 pub const NOT_RECORDED: &str =
     "Not executed. The decision could not be recorded, so nothing was sent to the tool. Try again later.";
 
+/// The code of an error that a vendor reads as a status.
+pub const CONFLICT: i64 = 409;
+
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Answer {
     pub body: Body,
@@ -53,6 +56,12 @@ impl Body {
 impl Answer {
     pub fn unrecorded() -> Self {
         Self { body: Body::refusing(NOT_RECORDED), receipt: None }
+    }
+
+    /// The place in the session, or the key, is another question's.
+    pub fn conflict() -> Self {
+        let message = "the key or the place in the session is taken by another action".to_owned();
+        Self { body: Body::Error { code: CONFLICT, message, data: None, fault: Fault::Call }, receipt: None }
     }
 
     /// The ledger did not take the decision because its hold is not there for it any more.

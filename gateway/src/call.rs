@@ -5,8 +5,10 @@ use crate::holds::{Manner, Reopened, Round};
 use crate::house::{Project, Provider};
 use crate::upstream::Holder;
 use counterfoil_core::digest::Digest;
-use counterfoil_core::id::{AgentId, KeyId};
-use counterfoil_core::statement::Origin;
+use counterfoil_core::id::{ActionId, AgentId, KeyId, SessionId};
+use counterfoil_core::record::Idempotency;
+use counterfoil_core::statement::{Mode, Origin};
+use counterfoil_core::verdict::ActionRequest;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -54,10 +56,39 @@ pub enum Asked {
         name: String,
         params: Params,
     },
+    /// A verdict on a call that the vendor makes itself. It ends with the answer, and is executed by nobody here.
+    Verdict(Box<Proposed>),
     /// A method that only an operator may ask for, and not here.
     ControlVerb,
     /// The message had no reading that names a call; the front says why to the caller.
     Unreadable,
+}
+
+/// A call that a vendor asks about.
+pub struct Proposed {
+    pub request: ActionRequest,
+    /// The session that the key declared under the name in the request.
+    pub session: SessionId,
+    pub idempotency: Idempotency,
+    /// The stored decision that lets nothing go any more, and its action, which this is again.
+    pub again: Option<(ActionId, Digest)>,
+}
+
+impl Received {
+    /// What is asked about, where a vendor asks.
+    pub fn proposed(&self) -> Option<&Proposed> {
+        match &self.asked {
+            Asked::Verdict(proposed) => Some(proposed),
+            Asked::Tool { .. } | Asked::ControlVerb | Asked::Unreadable => None,
+        }
+    }
+
+    pub fn mode(&self) -> Mode {
+        match self.proposed() {
+            Some(_) => Mode::Hook,
+            None => Mode::Gateway,
+        }
+    }
 }
 
 /// How much of the receipt the caller wants in the answer.

@@ -4,22 +4,24 @@
 //! exist stands in it not at all. The seed never leaves this process but sealed to the vendor, or, the provider's
 //! half, inside a capability.
 
+use crate::call::Proposed;
 use crate::chance;
 use crate::control::Control;
 use crate::envelope::Params;
 use crate::holds::{Ended, Question, Reopened, is_for_a_person};
 use crate::opening::Opening;
 use crate::pipeline::{Classified, Subject};
-use counterfoil_core::commitment::{Commitment, OpeningSeed, ProviderSeed, document_value};
+use counterfoil_core::commitment::{Commitment, OpeningSeed, ProviderSeed};
 use counterfoil_core::digest::Digest;
 use counterfoil_core::envelope::Signed;
-use counterfoil_core::json::canonical;
+use counterfoil_core::id::ActionId;
 use counterfoil_core::key::{self, SigningKey};
 use counterfoil_core::session::Summary;
 use counterfoil_core::statement::{
-    Answers, Class, Decision, DecisionType, Effect, Mark, Mode, Reason, Scope, Shape, Verdict,
+    Answers, Ask, Class, Decision, DecisionType, Effect, Mark, Reason, Scope, Shape, Verdict,
 };
 use counterfoil_core::time::Timestamp;
+use counterfoil_core::verdict::{ActionRequest, Answer as Told};
 use counterfoil_policy::{self as policy, BaseVerdict, Facts, Judgement, Standing, Store};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -87,7 +89,8 @@ pub fn decide(
     let mut commitments = Commitments::salted_from(seed);
     let principal =
         call.received.caller.principal.as_deref().map(|principal| commitments.of("principal", principal));
-    let args = call.arguments().map(|arguments| commitments.of_provider("args", &document_value(arguments)));
+    // The hash of arguments is a value like any other: from a vendor too it is committed to before it is shown.
+    let args = call.args().map(|args| commitments.of_provider("args", &args.to_string()));
     let class = class(call, &mut commitments);
     let document = facts.bytes();
     let committed = commitments.of("facts", &Digest::of(&document).to_string());
@@ -97,9 +100,12 @@ pub fn decide(
             class,
             args,
             facts: committed,
-            follows: question.follows(),
+            follows: question.follows().or_else(|| resolves(call)),
             hold: question.hold(),
-            session: facts.session().map(|done| done.session),
+            session: facts
+                .session()
+                .map(|done| done.session)
+                .or_else(|| Some(call.received.proposed()?.session)),
             ..statement(call, &judgement, now, committed)
         },
         key,
@@ -128,17 +134,19 @@ fn statement(call: &Classified, judgement: &Judgement, now: Timestamp, facts: Co
         env: snapshot.env,
         action: call.action,
         follows: None,
-        supersedes: reopened.map(|reopened| reopened.decision),
+        supersedes: reopened
+            .map(|reopened| reopened.decision)
+            .or_else(|| Some(received.proposed()?.again?.1)),
         session: None,
         run: None,
         at: now,
         nonce: chance::nonce(),
         origin: received.origin,
-        mode: Mode::Gateway,
+        mode: received.mode(),
         via: received.caller.key.to_string(),
         agent,
         principal: None,
-        provider: received.provider.as_ref().map(|p| p.id.clone()),
+        provider: call.provider().cloned(),
         tool: call.tool().cloned(),
         pin: call.pin(),
         class: None,
@@ -158,18 +166,30 @@ fn statement(call: &Classified, judgement: &Judgement, now: Timestamp, facts: Co
         answers: reopened.and_then(answers),
         // Named before it exists: a slip holds the digest of its decision, so it can only be minted afterwards.
         capability: wants_slip(call, judgement).then(chance::nonce),
-        ask: None,
+        ask: received.proposed().map(asked),
         quote: None,
         plan: None,
     }
 }
 
-/// G8: what runs under break-glass says so.
-fn marks(judgement: &Judgement) -> Vec<Mark> {
-    match judgement.reason {
-        Reason::BreakGlass => vec![Mark::BreakGlass],
-        _ => Vec::new(),
+/// The caller's own numbering: a claim, and what it names before it is looked up in the ledger.
+fn asked(proposed: &Proposed) -> Ask {
+    let ActionRequest { seq, prev, requested_at, .. } = &proposed.request;
+    Ask { seq: *seq, prev: prev.map(|hash| hash.to_string()), at: *requested_at }
+}
+
+/// The action whose STEP_UP a person answered, in the vendor's words.
+fn resolves(call: &Classified) -> Option<ActionId> {
+    match call.received.proposed()?.request.signals.answer()? {
+        Told::Approves(action) | Told::Declines(action) => Some(action),
     }
+}
+
+/// G8: what runs under break-glass says so, and G6 what runs on a vendor's word.
+fn marks(judgement: &Judgement) -> Vec<Mark> {
+    let broken = (judgement.reason == Reason::BreakGlass).then_some(Mark::BreakGlass);
+    let lifted = judgement.is_vendor_approved.then_some(Mark::VendorApproved);
+    broken.into_iter().chain(lifted).collect()
 }
 
 /// The person's answer that this decision follows.
@@ -186,17 +206,19 @@ fn facts(call: &Classified, session: Option<&Summary>, now: Timestamp) -> Facts 
         agent: received.caller.agent,
         principal: received.caller.principal.as_deref(),
         origin: received.origin,
-        mode: Mode::Gateway,
+        mode: received.mode(),
         env: call.control.snapshot.env,
-        provider: received.provider.as_ref().map(|p| p.id.as_str()),
+        provider: call.provider().map(|provider| provider.as_str()),
         tool: call.tool().map(|tool| tool.as_str()),
-        args: call.arguments().map(|a| Digest::of(&canonical(a))),
+        args: call.args(),
         now,
         base_verdict: base_verdict(&call.control),
         standing: Standing { session, ..standing(call, approval.as_ref()) },
     };
     match &call.subject {
-        Subject::Tool { classification, .. } => Facts::of(&asked, classification),
+        Subject::Tool { classification, .. } | Subject::Proposed { classification, .. } => {
+            Facts::of(&asked, classification)
+        }
         Subject::Refused { why, .. } => Facts::refused(&asked, *why),
     }
 }
@@ -221,6 +243,7 @@ fn standing<'a>(call: &'a Classified, approval: Option<&'a Answers>) -> Standing
         breakglass_until: snapshot.breakglass_until,
         shadow_until: snapshot.shadow_until,
         session: None,
+        signals: call.received.proposed().map(|proposed| &proposed.request.signals),
         stopped: snapshot.killed || snapshot.stopped.iter().any(stops),
     }
 }
@@ -237,17 +260,19 @@ fn answered(judgement: Judgement, ended: &Ended) -> Judgement {
         return judgement;
     }
     match ended.refusal() {
-        Some(reason) => {
-            Judgement { verdict: Verdict::Deny, reason, rules: Vec::new(), effect: Effect::Enforced }
-        }
+        Some(reason) => Judgement {
+            verdict: Verdict::Deny,
+            reason,
+            rules: Vec::new(),
+            effect: Effect::Enforced,
+            is_vendor_approved: false,
+        },
         None => judgement,
     }
 }
 
 fn class(call: &Classified, commitments: &mut Commitments) -> Option<Class> {
-    let Subject::Tool { classification, .. } = &call.subject else {
-        return None;
-    };
+    let classification = call.classification()?;
     let nouns: Vec<Commitment> = classification
         .nouns()
         .iter()
@@ -258,12 +283,8 @@ fn class(call: &Classified, commitments: &mut Commitments) -> Option<Class> {
 }
 
 fn shape(call: &Classified) -> Option<Shape> {
-    match &call.subject {
-        Subject::Tool { classification, .. } => {
-            classification.known().is_some().then(|| classification.shape())
-        }
-        Subject::Refused { .. } => None,
-    }
+    let classification = call.classification()?;
+    classification.known().is_some().then(|| classification.shape())
 }
 
 fn wants_slip(call: &Classified, judgement: &Judgement) -> bool {
@@ -272,12 +293,14 @@ fn wants_slip(call: &Classified, judgement: &Judgement) -> bool {
         registry.provider(id).is_some_and(|p| p.capability())
     };
     let goes_out = judgement.verdict == Verdict::Allow || judgement.effect == Effect::Advisory;
-    goes_out && call.received.provider.as_ref().is_some_and(|p| asks(p.id.as_str()))
+    // A capability is bound to arguments; a vendor that shows only their hash gets none.
+    let is_bindable = call.received.proposed().is_none_or(|proposed| proposed.request.arguments.is_some());
+    goes_out && is_bindable && call.provider().is_some_and(|provider| asks(provider.as_str()))
 }
 
 /// Whether what opens the commitments is kept for the vendor, or forgotten at once.
 fn keeps_openings(call: &Classified) -> bool {
-    let provider = call.received.provider.as_ref().map(|provider| provider.id.as_str());
+    let provider = call.provider().map(|provider| provider.as_str());
     let tool = call.tool().map(|tool| tool.as_str());
     match call.control.bundle.registry().store(provider, tool) {
         Store::Sealed => true,

@@ -5,6 +5,7 @@
 
 use axum::body::Bytes;
 use counterfoil_core::control::{Snapshot, Unchanged};
+use counterfoil_core::declared::{Asked, Asking};
 use counterfoil_core::definition::Definitions;
 use counterfoil_core::digest::Digest;
 use counterfoil_core::hold::HoldState;
@@ -23,6 +24,9 @@ const RECORD_WITHIN: Duration = Duration::from_secs(10);
 const CONNECT_WITHIN: Duration = Duration::from_secs(2);
 /// Slack of a long poll for the way there and back.
 const SLACK: Duration = Duration::from_secs(5);
+
+/// By which a vendor says that a request is the same one again.
+pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// The token by which the evidence service knows us. Never printed.
 pub struct ServiceToken(Zeroizing<String>);
@@ -186,6 +190,18 @@ impl Evidence {
         known(self.ask(self.client.get(address).timeout(SLACK)).await)
     }
 
+    /// Which session a vendor means, and whether its action was decided before.
+    pub async fn asked(&self, asking: &Asking) -> Result<Asked, NoAnswer> {
+        let body = serde_json::to_vec(asking).expect("questions have string keys only");
+        let request = self
+            .client
+            .post(format!("{}/internal/v1/asked", self.base))
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(body)
+            .timeout(SLACK);
+        self.ask(request).await
+    }
+
     /// What this key did last.
     pub async fn session(&self, project: ProjectId, key: KeyId) -> Result<SessionAnswer, NoAnswer> {
         let address = format!("{}/internal/v1/sessions?project={project}&key={key}", self.base);
@@ -202,7 +218,8 @@ impl Evidence {
     ) -> Result<Passed, NoAnswer> {
         let mut request =
             self.client.request(method, format!("{}{target}", self.base)).timeout(RECORD_WITHIN);
-        for name in [header::AUTHORIZATION, header::CONTENT_TYPE] {
+        let idempotency = header::HeaderName::from_static(IDEMPOTENCY_KEY);
+        for name in [header::AUTHORIZATION, header::CONTENT_TYPE, idempotency] {
             for value in asked.get_all(&name) {
                 request = request.header(&name, value);
             }

@@ -5,7 +5,9 @@
 //! What a refused call leaves behind is decided in one place, `endpoint`.
 //!
 //!     POST /mcp/<provider>  /stdio/<provider>   /mcp  /stdio   Authorization: Bearer cfk_…      one JSON-RPC message
+//!     POST /v1/actions   /v1/sessions …                        Authorization: Bearer cfk_…      the verdict API
 
+mod actions;
 mod address;
 mod auth;
 mod body;
@@ -49,6 +51,10 @@ pub fn router(house: Arc<House>) -> Router {
             Router::new()
                 .route("/p/{name}/gateway-jwks.json", get(well_known::keys))
                 .route("/p/{name}/gen", get(well_known::generation))
+                .route("/v1/actions", post(actions::ask))
+                .route("/v1/sessions", post(vendor::pass))
+                .route("/v1/sessions/{external}/close", post(vendor::pass))
+                .route("/v1/tool-catalog", put(vendor::pass))
                 .route("/v1/executions", post(vendor::pass))
                 .route("/v1/acceptances", get(vendor::pass))
                 .route("/v1/coverage", put(vendor::pass))

@@ -16,6 +16,7 @@ use crate::past::Turns;
 use crate::recorder::Recorder;
 use crate::self_test::SelfTest;
 use crate::shelf::Shelf;
+use crate::told::Told;
 use crate::upstream::{Fleet, Start};
 use counterfoil_core::commitment::hmac_sha256;
 use counterfoil_core::id::{ProjectId, ProviderId};
@@ -46,6 +47,7 @@ pub struct House {
     pub holds: Holds,
     pub turns: Turns,
     pub tasks: Tasks,
+    pub told: Told,
     pub keys: Arc<Keys>,
     /// Calls that must come to their end before the process does.
     pub calls: TaskTracker,

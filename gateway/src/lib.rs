@@ -35,6 +35,7 @@ mod shelf;
 mod slip;
 #[cfg(test)]
 mod testing;
+mod told;
 mod upstream;
 
 pub use config::{Config, ConfigError};

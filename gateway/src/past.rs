@@ -9,6 +9,7 @@ use crate::house::House;
 use crate::pipeline::{Classified, Turn};
 use counterfoil_core::id::KeyId;
 use counterfoil_core::session::{Running, Summary};
+use counterfoil_core::statement::Mode;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::OwnedMutexGuard;
@@ -27,7 +28,8 @@ pub struct Past {
 impl Past {
     /// None where no rule asks. Without an answer of the ledger nothing is judged.
     pub async fn of(call: &Classified, house: &House) -> Result<Option<Self>, Turn> {
-        if !call.control.bundle.has_sessions() {
+        // A vendor declares its sessions itself, and nobody counts them: rules that ask for counts fail closed.
+        if !call.control.bundle.has_sessions() || call.received.mode() == Mode::Hook {
             return Ok(None);
         }
         let caller = &call.received.caller;

@@ -10,19 +10,23 @@
 //!     record     is it written down? the commit, acknowledged by a receipt; without one nothing goes out
 //!     clear      does it go on?      DENY ends here; STEP_UP waits for a person, whose answer sends it round again
 //!     execute    the call itself     capability, provider, observation
+//!     tell       or the answer       where a vendor asks about a call that it makes itself: every verdict, and a capability
 
 mod classify;
 mod clear;
 mod evaluate;
 mod execute;
+mod mint;
 mod price;
 mod record;
+mod tell;
 
 pub use classify::{Classified, Subject};
-pub use clear::Cleared;
+pub use clear::{Cleared, Sendable};
 pub use evaluate::Judged;
 pub use price::Priced;
 pub use record::Recorded;
+pub use tell::again;
 
 use crate::answer::Answer;
 use crate::call::Received;
@@ -78,8 +82,10 @@ async fn once(received: Received, house: &House) -> Result<Answer, Turn> {
     let judged = evaluate::evaluate(classified, house).await?;
     let priced = price::price(judged);
     let recorded = record::record(priced, house).await?;
-    let cleared = clear::clear(recorded, house).await?;
-    Ok(execute::execute(cleared, house).await)
+    Ok(match clear::clear(recorded, house).await? {
+        Cleared::Call(call) => execute::execute(call, house).await,
+        Cleared::Verdict(recorded) => tell::tell(&recorded, house).await,
+    })
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use counterfoil_core::envelope::Signed;
 use counterfoil_core::hold::Parked;
 use counterfoil_core::id::{InstanceId, KeyId, ProjectId};
 use counterfoil_core::receipt::Receipt;
-use counterfoil_core::record::{Item, OpeningItem, RawItem, RefusedReason, StatementItem};
+use counterfoil_core::record::{Idempotency, Item, OpeningItem, RawItem, RefusedReason, StatementItem};
 use counterfoil_core::statement::{Decision, Observation};
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -67,6 +67,8 @@ pub struct Acknowledged {
 pub struct Beside {
     /// The key whose call it decides.
     pub credential: Option<KeyId>,
+    /// What makes a vendor's question the same one again.
+    pub idempotency: Option<Idempotency>,
     /// If it opens a hold.
     pub parked: Option<Parked>,
     /// The newest decision of the session that it was judged on.
@@ -171,10 +173,9 @@ impl Recorder {
 
 /// A signed statement as the record request carries it.
 fn statement_item(project: ProjectId, beside: Beside, statement: &str) -> RawItem {
-    let Beside { credential, parked, judged_on } = beside;
+    let Beside { credential, idempotency, parked, judged_on } = beside;
     let statement = RawValue::from_string(statement.to_owned()).expect("a signed envelope is one JSON text");
-    Item::Statement(StatementItem { project, credential, idempotency: None, parked, judged_on, statement })
-        .to_raw()
+    Item::Statement(StatementItem { project, credential, idempotency, parked, judged_on, statement }).to_raw()
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ use crate::past::Turns;
 use crate::recorder::{Courier, Recorder};
 use crate::self_test::{SelfTest, until_passed};
 use crate::shelf::Shelf;
+use crate::told::Told;
 use crate::upstream::{Fleet, Site, SiteError, Start};
 use counterfoil_core::id::{InstanceId, ProviderId};
 use counterfoil_jwks::{
@@ -123,6 +124,7 @@ impl Gateway {
             turns: Turns::default(),
             holds: holds(&config.holds, &replicas, evidence),
             tasks: Tasks::default(),
+            told: Told::default(),
             keys,
             calls: TaskTracker::new(),
         });

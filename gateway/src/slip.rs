@@ -10,7 +10,7 @@
 
 use crate::call::Wants;
 use crate::pipeline::Recorded;
-use counterfoil_core::receipt::ReceiptRef;
+use counterfoil_core::receipt::{Receipt, ReceiptRef};
 use serde_json::json;
 
 pub fn receipt_for(recorded: &Recorded) -> String {
@@ -31,7 +31,13 @@ fn reference(recorded: &Recorded) -> String {
     serde_json::to_string(&reference).expect("a reference has string keys only")
 }
 
-fn full(recorded: &Recorded) -> String {
+/// The receipt of a decision whose salts nobody here has any more.
+pub fn receipt_alone(receipt: &Receipt) -> String {
+    let receipt = String::from_utf8(receipt.bytes()).expect("JSON that we serialised is UTF-8");
+    format!(r#"{{"typ":"receipt-full/v1","receipt":{receipt},"openings":[]}}"#)
+}
+
+pub fn full(recorded: &Recorded) -> String {
     let receipt =
         String::from_utf8(recorded.acknowledged.receipt.bytes()).expect("JSON that we serialised is UTF-8");
     // The result's salt too: the caller has the result, so it can check the observation that follows.

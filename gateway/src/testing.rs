@@ -1,6 +1,7 @@
 //! A whole gateway in a test: a ledger that keeps its promises (or breaks one on purpose), a provider that writes down
 //! every call it sees, and a host that speaks HTTP.
 
+mod asked;
 mod holds;
 mod host;
 mod ledger;

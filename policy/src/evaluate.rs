@@ -40,7 +40,13 @@ impl Judgement {
     }
 
     fn by(verdict: Verdict, reason: Reason, rules: BTreeSet<RuleId>) -> Self {
-        Self { verdict, reason, rules: rules.into_iter().collect(), effect: Bound::Enforced, is_vendor_approved: false }
+        Self {
+            verdict,
+            reason,
+            rules: rules.into_iter().collect(),
+            effect: Bound::Enforced,
+            is_vendor_approved: false,
+        }
     }
 
     fn error() -> Self {

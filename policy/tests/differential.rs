@@ -156,6 +156,7 @@ fn judged(bundle: &Bundle, grants: &Grants, ask: &Ask) -> Judgement {
         standing: Standing {
             grants: grants.digests(agent),
             session: None,
+            signals: None,
             approval: ask.approved.then_some(&answers),
             breakglass_until: ask.breakglass.map(time),
             shadow_until: ask.shadow.map(time),

@@ -183,7 +183,8 @@ impl Signals {
     /// By the larger of the two counts. An amount says that something moves and not how much is much: that is for rules.
     fn magnitude(&self) -> Option<Magnitude> {
         let number = |name: &str| self.0.get(name).and_then(Value::as_f64);
-        let count = [number("record_count"), number("recipient_count")].into_iter().flatten().reduce(f64::max);
+        let count =
+            [number("record_count"), number("recipient_count")].into_iter().flatten().reduce(f64::max);
         let of_count = count.map(|count| match count {
             _ if count > 1.0 => Magnitude::Bulk,
             _ if count > 0.0 => Magnitude::Single,
@@ -194,7 +195,8 @@ impl Signals {
 
     /// How far a claim about this dimension reaches: below everything that an operator published.
     pub fn source(&self, of: Dimension) -> Source {
-        let inferred = self.text("inferred").is_some_and(|list| names(list).any(|name| dimension(name) == Some(of)));
+        let inferred =
+            self.text("inferred").is_some_and(|list| names(list).any(|name| dimension(name) == Some(of)));
         if inferred { Source::Inferred } else { Source::Catalogued }
     }
 }

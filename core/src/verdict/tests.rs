@@ -1,5 +1,6 @@
 use super::*;
 use crate::statement::{Destination, Magnitude, Operation, Reversibility, Source};
+use serde_json::json;
 
 const ACTION: &str = "act_019355a0c0007000800000000000e001";
 
@@ -149,14 +150,13 @@ fn an_inferred_claim_says_so() {
 }
 
 #[test]
-fn a_fingerprint_has_the_question_in_it_and_no_times() {
-    let print = |change: fn(&mut Value)| body(change).expect("a body").fingerprint();
-    let same = print(|_| ());
+fn what_is_asked_again_has_the_question_in_it_and_no_times() {
+    let asked = |change: fn(&mut Value)| body(change).expect("a body").asked();
+    let same = asked(|_| ());
 
-    assert_eq!(print(|body| body["requested_at"] = json!("2026-11-30T11:20:09.000Z")), same);
-    assert_eq!(print(|body| body["signals"] = json!({"op": "send"})), same);
-    assert_ne!(print(|body| body["seq"] = json!(1)), same);
-    assert_ne!(print(|body| body["tool"]["name"] = json!("other")), same);
-    let declined = |body: &mut Value| body["signals"] = json!({"human_decision": "no"});
-    assert_ne!(print(declined), same);
+    assert_eq!(asked(|body| body["requested_at"] = json!("2026-11-30T11:20:09.000Z")), same);
+    assert_eq!(asked(|body| body["signals"] = json!({"op": "send"})), same);
+    assert_ne!(asked(|body| body["seq"] = json!(1)), same);
+    assert_ne!(asked(|body| body["tool"]["name"] = json!("other")), same);
+    assert_ne!(asked(|body| body["signals"] = json!({"human_decision": "no"})), same);
 }

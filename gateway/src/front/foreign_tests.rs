@@ -9,9 +9,14 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 /// in neither list fails the test.
 fn routes_that_name_something() -> Vec<&'static str> {
     /// The caller's own project, or nobody's; the last two answer with public keys.
-    const NAME_NOTHING: [&str; 10] = [
+    const NAME_NOTHING: [&str; 14] = [
         "/mcp",
         "/stdio",
+        "/v1/actions",
+        "/v1/sessions",
+        // A session belongs to the key that declared it; the evidence service looks it up under the key.
+        "/v1/sessions/{external}/close",
+        "/v1/tool-catalog",
         "/v1/executions",
         "/v1/acceptances",
         "/v1/coverage",

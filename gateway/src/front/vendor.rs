@@ -4,6 +4,7 @@
 //! the body as it came, and what comes back is the evidence service's own answer. It knows the key as well and decides.
 //! Not promised: anything about the body. Nothing in it is read here.
 //!
+//!     POST /v1/sessions        POST /v1/sessions/{id}/close            PUT /v1/tool-catalog
 //!     POST /v1/executions      GET /v1/acceptances?after=41&limit=50      PUT /v1/coverage
 
 use super::auth;

@@ -51,7 +51,7 @@ pub fn fits(call: &Classified) -> bool {
         Subject::Tool { classification, .. } => {
             class(classification).is_none_or(|class| canonical(&class).len() <= MOST_SHOWN)
         }
-        Subject::Refused { .. } => true,
+        Subject::Proposed { .. } | Subject::Refused { .. } => true,
     }
 }
 

@@ -6,7 +6,7 @@
 use super::Turn;
 use super::clear::denied;
 use crate::answer::{Body, Fault};
-use crate::call::{Asked, Received};
+use crate::call::{Asked, Proposed, Received};
 use crate::chance;
 use crate::control::Control;
 use crate::control_verbs::is_control_verb;
@@ -15,9 +15,12 @@ use crate::envelope::{Params, Unbindable};
 use crate::house::{House, Provider};
 use crate::upstream::{Away, Connection};
 use counterfoil_core::digest::Digest;
-use counterfoil_core::id::{ActionId, ToolName};
+use counterfoil_core::id::{ActionId, AgentId, ProviderId, ToolName};
+use counterfoil_core::json::canonical;
 use counterfoil_core::statement::Reason;
-use counterfoil_policy::{Call, Classification, Refusal, classify as by_registry};
+use counterfoil_policy::{
+    Call, Classification, Question, Refusal, classify as by_registry, classify_question, meant,
+};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -35,6 +38,12 @@ pub enum Subject {
         classification: Box<Classification>,
         arguments: Value,
         connection: Arc<Connection>,
+    },
+    /// What a vendor asks about. Nobody lists it here: it is known by the registry or not at all.
+    Proposed {
+        /// None where the registry has no such tool, so that a caller's word never becomes a public label.
+        named: Option<(ProviderId, ToolName)>,
+        classification: Box<Classification>,
     },
     Refused {
         why: Refusal,
@@ -63,11 +72,14 @@ pub async fn classify(received: Received, house: &House) -> Result<Classified, T
             subject(asked_as(params, name), found, unbindable, arguments, &control, &provider)
         }
         (Asked::Tool { name, params }, None) => no_such_tool(unknown_tool(asked_as(params, name))),
+        (Asked::Verdict(proposed), _) => asked_about(proposed, received.caller.agent, &control),
         (Asked::ControlVerb, _) => control_verb(denied(Reason::ControlVerb)),
         (Asked::Unreadable, _) => malformed(),
     };
     // A held call stays the action that it was.
-    let action = received.reopened.as_ref().map_or_else(|| chance::action(now), |reopened| reopened.action);
+    let before = received.reopened.as_ref().map(|reopened| reopened.action);
+    let before = before.or_else(|| Some(received.proposed()?.again?.0));
+    let action = before.unwrap_or_else(|| chance::action(now));
     Ok(Classified { action, received, control, subject })
 }
 
@@ -85,21 +97,46 @@ impl Classified {
     pub fn tool(&self) -> Option<&ToolName> {
         match &self.subject {
             Subject::Tool { tool, .. } => Some(tool),
+            Subject::Proposed { named, .. } => named.as_ref().map(|(_, tool)| tool),
             Subject::Refused { tool, .. } => tool.as_ref().map(|(name, _)| name),
         }
     }
 
     pub fn pin(&self) -> Option<Digest> {
         match &self.subject {
-            Subject::Tool { classification, .. } => Some(classification.pin()),
+            Subject::Tool { classification, .. } | Subject::Proposed { classification, .. } => {
+                classification.pin()
+            }
             Subject::Refused { tool, .. } => tool.as_ref().map(|(_, pin)| *pin),
         }
     }
 
-    pub fn arguments(&self) -> Option<&Value> {
+    /// Whose tool it is: the provider that the call is for, or the one that the registry means.
+    pub fn provider(&self) -> Option<&ProviderId> {
         match &self.subject {
-            Subject::Tool { arguments, .. } => Some(arguments),
+            Subject::Proposed { named, .. } => named.as_ref().map(|(provider, _)| provider),
+            Subject::Tool { .. } | Subject::Refused { .. } => {
+                self.received.provider.as_ref().map(|provider| &provider.id)
+            }
+        }
+    }
+
+    /// What was classified, where something was.
+    pub fn classification(&self) -> Option<&Classification> {
+        match &self.subject {
+            Subject::Tool { classification, .. } | Subject::Proposed { classification, .. } => {
+                Some(classification)
+            }
             Subject::Refused { .. } => None,
+        }
+    }
+
+    /// SHA-256 of the canonical arguments. A vendor says it, and says it of a tool that the registry has.
+    pub fn args(&self) -> Option<Digest> {
+        match (&self.subject, self.received.proposed()) {
+            (Subject::Tool { arguments, .. }, _) => Some(Digest::of(&canonical(arguments))),
+            (Subject::Proposed { named: Some(_), .. }, Some(proposed)) => Some(proposed.request.args_hash),
+            (Subject::Proposed { .. } | Subject::Refused { .. }, _) => None,
         }
     }
 }
@@ -162,6 +199,30 @@ fn subject(
         },
     ));
     Subject::Tool { tool: found.tool, classification, arguments, connection: found.connection }
+}
+
+/// G2: what the vendor calls the tool is looked up, and believed in nothing else.
+fn asked_about(proposed: &Proposed, agent: AgentId, control: &Control) -> Subject {
+    let request = &proposed.request;
+    let provider = request.tool.provider.as_deref().or(request.tool.server.as_deref());
+    let registry = control.bundle.registry();
+    let found = meant(registry, provider, &request.tool.name);
+    // A tool that is hidden from this agent is to it like one that nobody published.
+    let found = found.filter(|(provider, tool)| !control.hides(provider, tool, agent));
+    let Some((provider, tool)) = found else {
+        return match is_control_verb(&request.tool.name) {
+            true => control_verb(denied(Reason::ControlVerb)),
+            false => {
+                Subject::Proposed { named: None, classification: Box::new(Classification::unpublished()) }
+            }
+        };
+    };
+    let (shown, signals) = (&request.shown(), &request.signals);
+    let classification = classify_question(registry, &Question { provider, tool, shown, signals });
+    Subject::Proposed {
+        named: Some((provider.clone(), tool.clone())),
+        classification: Box::new(classification),
+    }
 }
 
 /// Whether the name is one that only an operator uses, and no person has published a tool under it.

@@ -3,7 +3,8 @@
 //! Promised: only an ALLOW that is recorded goes on, or what a shadow window made advisory. DENY comes back as a result
 //! with `isError` and a short reason, since that is what an agent can read and act on, MODIFY and DEFER with the words of
 //! their rules; STEP_UP waits for a person first, and an answer takes the call round again from the top. What is wrong with
-//! the message itself is a JSON-RPC error.
+//! the message itself is a JSON-RPC error. A vendor that asks about a call of its own is told every verdict, and no person is
+//! asked by us: it comes again with what its own person said.
 
 use super::{Recorded, Subject, Turn};
 use crate::answer::{Answer, Body};
@@ -12,22 +13,33 @@ use crate::house::House;
 use crate::slip::receipt_for;
 use counterfoil_core::statement::{Reason, Verdict};
 
+/// What there is to do about a recorded decision.
+pub enum Cleared {
+    /// Execute it.
+    Call(Sendable),
+    /// Tell whoever asked, whatever it says: the call is the vendor's own.
+    Verdict(Recorded),
+}
+
 /// A recorded ALLOW, or a verdict that only says what it would have been, of a tool that its provider lists.
-pub struct Cleared(pub Recorded);
+pub struct Sendable(pub Recorded);
 
 pub async fn clear(recorded: Recorded, house: &House) -> Result<Cleared, Turn> {
+    if recorded.judged.call.received.proposed().is_some() {
+        return Ok(Cleared::Verdict(recorded));
+    }
     let decision = recorded.judged.decided.signed.payload();
     let (verdict, reason) = (decision.verdict, decision.reason);
     let is_tool = matches!(recorded.judged.call.subject, Subject::Tool { .. });
     if decision.is_cleared() && is_tool {
-        return Ok(Cleared(recorded));
+        return Ok(Cleared::Call(Sendable(recorded)));
     }
     if verdict == Verdict::StepUp && is_tool {
         return Err(holds::wait(recorded, why(reason), house).await);
     }
     let body = match &recorded.judged.call.subject {
         Subject::Refused { tell, .. } => tell.clone(),
-        Subject::Tool { .. } => Body::refusing(&refused(&recorded)),
+        Subject::Tool { .. } | Subject::Proposed { .. } => Body::refusing(&refused(&recorded)),
     };
     Err(Turn::Ended(Answer { body, receipt: Some(receipt_for(&recorded)) }))
 }

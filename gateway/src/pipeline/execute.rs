@@ -7,7 +7,7 @@
 
 mod outgoing;
 
-use super::{Cleared, Judged, Recorded, Subject};
+use super::{Judged, Recorded, Sendable, Subject};
 use crate::answer::{Answer, Body, Fault};
 use crate::control::RECENT;
 use crate::house::House;
@@ -22,8 +22,8 @@ use std::time::Duration;
 /// A decision ends this long after it was judged (RECORD: clocks).
 const DECISION_LIFE: Duration = Duration::from_secs(15);
 
-pub async fn execute(cleared: Cleared, house: &House) -> Answer {
-    let Cleared(recorded) = cleared;
+pub async fn execute(sendable: Sendable, house: &House) -> Answer {
+    let Sendable(recorded) = sendable;
     let judged = &recorded.judged;
     let stands = standing(&recorded).await;
     let sent_at = judged.call.received.caller.project.clock.now().ok();
@@ -40,7 +40,7 @@ pub async fn execute(cleared: Cleared, house: &House) -> Answer {
 }
 
 /// Whether the decision still stands at this moment.
-async fn standing(recorded: &Recorded) -> Result<(), ObservationReason> {
+pub(super) async fn standing(recorded: &Recorded) -> Result<(), ObservationReason> {
     let judged = &recorded.judged;
     let received = &judged.call.received;
     let control = &received.caller.project.control;

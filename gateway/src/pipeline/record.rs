@@ -24,7 +24,9 @@ pub async fn record(priced: Priced, house: &House) -> Result<Recorded, Turn> {
     let credential = judged.call.received.caller.key;
     let parked = judged.parked.take();
     let signed = &judged.decided.signed;
-    let beside = Beside { credential: Some(credential), parked, judged_on: judged.decided.judged_on };
+    let idempotency = judged.call.received.proposed().map(|proposed| proposed.idempotency.clone());
+    let judged_on = judged.decided.judged_on;
+    let beside = Beside { credential: Some(credential), idempotency, parked, judged_on };
     let fate = project.recorder.record(signed, beside, judged.judged_at).await;
     drop(judged.turn.take());
     match fate {
@@ -32,6 +34,7 @@ pub async fn record(priced: Priced, house: &House) -> Result<Recorded, Turn> {
         Fate::Refused(RefusedReason::Stale | RefusedReason::Killed | RefusedReason::Skew) => {
             Err(Turn::Overtaken(Box::new(judged.call.received)))
         }
+        Fate::Refused(RefusedReason::Conflict) => Err(Turn::Ended(Answer::conflict())),
         Fate::Refused(RefusedReason::HoldGone) => Err(Turn::Ended(Answer::hold_gone())),
         Fate::Refused(reason) => {
             tracing::warn!(project = %project.id, ?reason, "decision refused by the ledger");
@@ -66,7 +69,9 @@ fn recorded(mut judged: Judged, acknowledged: Acknowledged, house: &House) -> Re
 /// If the ledger has the decision after all, it also has our word that nothing went out under it.
 fn not_sent(judged: &Judged, project: &Arc<Project>, house: &House) {
     let Decided { signed, provider_seed, .. } = &judged.decided;
-    let cleared = signed.payload().is_cleared();
+    // What a vendor does about a call of its own is for the vendor to say.
+    let is_ours = judged.call.received.proposed().is_none();
+    let cleared = signed.payload().is_cleared() && is_ours;
     let (true, Ok(now)) = (cleared, project.clock.now()) else {
         return;
     };

@@ -1,5 +1,6 @@
 //! An evidence service in memory: numbers, chains, signs checkpoints, and refuses what RECORD.md refuses.
 
+use super::asked::{self, FakeAnswers};
 use super::holds::{self, FakeHolds};
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
@@ -65,6 +66,7 @@ pub struct LedgerState {
     pub openings: HashMap<Digest, String>,
     pub holds: FakeHolds,
     pub sessions: HashMap<KeyId, Running>,
+    pub asked: FakeAnswers,
     /// So many decisions of another gateway come in between asking for a session and recording.
     pub overtake: usize,
     pub silent_about_sessions: bool,
@@ -77,7 +79,7 @@ pub struct LedgerState {
     frontier: Frontier,
     prev: Digest,
     last: Option<Receipt>,
-    known: HashMap<Digest, Receipt>,
+    pub known: HashMap<Digest, Receipt>,
 }
 
 /// When the test's world begins.
@@ -102,6 +104,7 @@ impl Ledger {
                 openings: HashMap::new(),
                 holds: FakeHolds::default(),
                 sessions: HashMap::new(),
+                asked: FakeAnswers::default(),
                 overtake: 0,
                 silent_about_sessions: false,
                 executions: Vec::new(),
@@ -117,6 +120,7 @@ impl Ledger {
             .route("/internal/v1/record", post(record))
             .route("/internal/v1/control", get(control))
             .route("/internal/v1/sessions", get(sessions))
+            .route("/internal/v1/asked", post(asked::asked))
             .route("/internal/v1/holds", get(holds::newest))
             .route("/internal/v1/holds/{hold}", get(holds::one))
             .route("/internal/v1/definitions", post(definitions))
@@ -174,7 +178,7 @@ impl Ledger {
         panic!("{count} openings did not arrive");
     }
 
-    fn now(&self) -> Timestamp {
+    pub fn now(&self) -> Timestamp {
         let millis = i64::try_from(self.started.elapsed().as_millis()).expect("a short test");
         beginning().plus_millis(millis)
     }
@@ -337,6 +341,9 @@ impl LedgerState {
             if decision.is_cleared() && !self.holds.use_up(decision) {
                 return ItemAnswer::Refused { digest: Some(digest), reason: RefusedReason::HoldGone };
             }
+            if let Some(idempotency) = &item.idempotency {
+                self.asked.occupy(idempotency, decision.action, digest);
+            }
             if let Some(parked) = item.parked {
                 self.holds.open(decision, digest, parked);
             }
@@ -401,7 +408,8 @@ impl LedgerState {
     }
 
     fn count(&mut self, decision: &Decision, now: Timestamp) {
-        let key = key_of(decision).expect("a call through the gateway");
+        // A vendor's sessions are its own.
+        let Some(key) = key_of(decision) else { return };
         let place = (self.frontier.size(), now);
         self.sessions.insert(key, Running::after(self.sessions.get(&key), decision, place));
     }
@@ -413,9 +421,9 @@ impl LedgerState {
         if self.snapshot.killed || decision.generation != self.snapshot.generation {
             return Some(RefusedReason::Killed);
         }
-        let overtaken = decision.session.is_some_and(|named| {
-            let running = key_of(decision).and_then(|key| self.sessions.get(&key));
-            let stands = Summary::at(running, now, decision.action);
+        let named = key_of(decision).and_then(|key| Some((key, decision.session?)));
+        let overtaken = named.is_some_and(|(key, named)| {
+            let stands = Summary::at(self.sessions.get(&key), now, decision.action);
             (stands.session, stands.upto) != (named, judged_on)
         });
         (overtaken || decision.control < self.snapshot.floor).then_some(RefusedReason::Stale)

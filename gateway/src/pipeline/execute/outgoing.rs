@@ -2,12 +2,10 @@
 
 use crate::answer::{ACCEPTED, CAPABILITY, OURS, RECEIPT};
 use crate::call::Asked;
-use crate::capability::Slip;
 use crate::house::House;
+use crate::pipeline::mint::mint;
 use crate::pipeline::{Recorded, Subject};
 use crate::raw::{Object, quoted};
-use counterfoil_core::id::ProviderId;
-use counterfoil_core::issuer::Issuer;
 use serde_json::json;
 
 /// Keys of the modern era describe the hop from the host to us; progress would name a token that only that hop knows,
@@ -78,37 +76,10 @@ fn ours(recorded: &Recorded, house: &House) -> Option<Vec<Member>> {
 }
 
 fn slip(recorded: &Recorded, house: &House) -> Option<String> {
-    let (call, decided) = (&recorded.judged.call, &recorded.judged.decided);
-    let (Subject::Tool { tool, arguments, .. }, Asked::Tool { params, .. }) =
-        (&call.subject, &call.received.asked)
+    let call = &recorded.judged.call;
+    let (Subject::Tool { arguments, .. }, Asked::Tool { params, .. }) = (&call.subject, &call.received.asked)
     else {
         return None;
     };
-    let provider = &call.received.provider.as_ref()?.id;
-    let entry = call.control.bundle.registry().provider(provider.as_str())?;
-    let aud = match entry.resource() {
-        Some(resource) => resource.to_owned(),
-        None => default_audience(call.control.iss(), provider),
-    };
-    let caller = &call.received.caller;
-    let principal = caller.principal.as_deref();
-    let decision = decided.signed.payload();
-    let slip = Slip {
-        decision,
-        digest: decided.signed.digest(),
-        jti: decision.capability?,
-        sub: house.keys.pairwise_name(decision.project, &aud, principal),
-        aud: &aud,
-        os: decided.provider_seed.dangerous_text().parse().ok()?,
-        tool: tool.as_str(),
-        arguments,
-        input_responses: params.value().get("inputResponses"),
-    };
-    let now = caller.project.clock.now().ok()?;
-    Some(slip.mint(now, &house.keys.capability))
-}
-
-/// A provider without a registered resource id.
-fn default_audience(iss: &Issuer, provider: &ProviderId) -> String {
-    format!("urn:counterfoil:{}:{provider}", iss.name())
+    mint(recorded, house, (arguments, params.value().get("inputResponses")))
 }

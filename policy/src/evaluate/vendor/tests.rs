@@ -142,7 +142,8 @@ fn a_decline_denies_and_words_about_nothing_are_inert() {
 #[test]
 fn a_signal_fills_what_the_registry_leaves_open() {
     let bundle = bundle("");
-    let sent = signals(json!({"op": "read", "destination": "external", "record_count": 7, "inferred": "magnitude",
+    let sent =
+        signals(json!({"op": "read", "destination": "external", "record_count": 7, "inferred": "magnitude",
         "inference_model": "m", "inference_slice": "s",
         "inference_prompt_hash": counterfoil_core::digest::Digest::of(b"p")}));
 
@@ -161,7 +162,8 @@ fn a_signal_fills_what_the_registry_leaves_open() {
 #[test]
 fn a_name_that_is_nobodys_or_two_providers_is_unknown() {
     let bundle = bundle("");
-    let meant = |provider, tool| meant(bundle.registry(), provider, tool).map(|(id, _)| id.as_str().to_owned());
+    let meant =
+        |provider, tool| meant(bundle.registry(), provider, tool).map(|(id, _)| id.as_str().to_owned());
 
     assert_eq!(meant(None, "send").as_deref(), Some("mail"));
     assert_eq!(meant(None, "post"), None, "two have it");
@@ -184,7 +186,8 @@ fn a_noun_that_the_vendor_does_not_show_is_missing() {
 #[test]
 fn a_class_that_neither_registry_nor_signals_give_is_an_error() {
     let bundle = bundle("");
-    let honest = facts(&bundle, "send", &json!({"to": "tok_1"}), &json!({"destination": "internal"}), Mode::Hook);
+    let honest =
+        facts(&bundle, "send", &json!({"to": "tok_1"}), &json!({"destination": "internal"}), Mode::Hook);
     let mut document = honest.document();
     document["context"]["destination"] = json!("external");
     let forged = Facts::parse(document.to_string().as_bytes()).expect("facts");
