@@ -4,7 +4,7 @@
 //! exist stands in it not at all. The seed never leaves this process but sealed to the vendor, or, the provider's
 //! half, inside a capability.
 
-use crate::call::Proposed;
+use crate::call::{Proposed, Wants};
 use crate::chance;
 use crate::control::Control;
 use crate::envelope::Params;
@@ -293,8 +293,10 @@ fn wants_slip(call: &Classified, judgement: &Judgement) -> bool {
         registry.provider(id).is_some_and(|p| p.capability())
     };
     let goes_out = judgement.verdict == Verdict::Allow || judgement.effect == Effect::Advisory;
-    // A capability is bound to arguments; a vendor that shows only their hash gets none.
-    let is_bindable = call.received.proposed().is_none_or(|proposed| proposed.request.arguments.is_some());
+    // A capability is bound to arguments; a vendor that shows only their hash, or does not ask for one, gets none.
+    let is_full = call.received.wants == Wants::Full;
+    let proposed = call.received.proposed();
+    let is_bindable = proposed.is_none_or(|proposed| is_full && proposed.request.arguments.is_some());
     goes_out && is_bindable && call.provider().is_some_and(|provider| asks(provider.as_str()))
 }
 

@@ -63,6 +63,7 @@ async fn answered(
     let request = ActionRequest::parse(text.as_bytes())
         .map_err(|rejected| No::Bad(StatusCode::BAD_REQUEST, rejected.path, rejected.reason))?;
     let key = idempotency_key(headers)?;
+    let wants = wants(headers);
     if caller.project.fault().is_some() {
         return Err(No::Unavailable);
     }
@@ -80,14 +81,14 @@ async fn answered(
         Before::Conflict => return Err(No::Conflict(TAKEN)),
         Before::Answered(stored) => {
             let control = caller.project.control.known().ok_or(No::Unavailable)?;
-            let told = pipeline::again(&stored, &caller, &control, house);
+            let told = pipeline::again(&stored, (&caller, wants), &control, house);
             return respond(told.ok_or(No::Unavailable)?);
         }
         Before::Again { action, decision } => Some((action, decision)),
         Before::Nothing if session.closed => return Err(No::Conflict("the session is closed")),
         Before::Nothing => None,
     };
-    respond(judge(house, caller, (request, session), (key, again)).await?)
+    respond(judge(house, (caller, wants), (request, session), (key, again)).await?)
 }
 
 type Again = (counterfoil_core::id::ActionId, counterfoil_core::digest::Digest);
@@ -96,7 +97,7 @@ const TAKEN: &str = "the key or the place in the session is taken by another act
 
 async fn judge(
     house: &Arc<House>,
-    caller: Caller,
+    (caller, wants): (Caller, Wants),
     (request, session): (ActionRequest, DeclaredSession),
     (key, again): (Option<String>, Option<Again>),
 ) -> Result<Answer, No> {
@@ -107,7 +108,7 @@ async fn judge(
         origin: Origin::Sdk,
         provider: None,
         asked: Asked::Verdict(Box::new(proposed)),
-        wants: Wants::Full,
+        wants,
         manner: Manner::Repeat,
         round: None,
         reopened: None,
@@ -126,6 +127,14 @@ fn respond(answer: Answer) -> Result<Response, No> {
         }
         (Told::Error { code: CONFLICT, .. }, _) => Err(No::Conflict(TAKEN)),
         (Told::Result(_) | Told::Error { .. }, _) => Err(No::Unavailable),
+    }
+}
+
+/// A header, since the body is the vendor wire's own.
+fn wants(headers: &HeaderMap) -> Wants {
+    match headers.get("counterfoil-want").is_some_and(|value| value == "full") {
+        true => Wants::Full,
+        false => Wants::Reference,
     }
 }
 

@@ -6,12 +6,14 @@
 //!     {"action_id":"act_…","decision":{"decision_id":"dec_…","verdict":"ALLOW","engine":"cedar-policy 4.14.1","effect":"enforced"},
 //!      "receipt":{"id":"41","kid":"…","alg":"Ed25519","signature":"…"},"chain":{"prev_hash":"sha256:…","record_hash":"sha256:…"},
 //!      "dev.counterfoil/receipt":{"typ":"receipt-full/v1",…},"dev.counterfoil/capability":"eyJ…"}
+//!
+//! The last two for whoever asks for them (`Counterfoil-Want: full`).
 
 use super::Recorded;
 use super::execute::standing;
 use super::mint::mint;
 use crate::answer::{Answer, Body, CAPABILITY, RECEIPT};
-use crate::call::Caller;
+use crate::call::{Caller, Wants};
 use crate::control::Control;
 use crate::house::House;
 use crate::slip::{full, receipt_alone};
@@ -41,15 +43,22 @@ pub async fn tell(recorded: &Recorded, house: &House) -> Answer {
     }
     let receipt = &recorded.acknowledged.receipt;
     let told = said((decision, signed.digest()), receipt, &call.control);
-    let Some(body) = told.and_then(|told| with_ours(told, &full(recorded), capability)) else {
-        return Answer::unrecorded();
+    let body = match call.received.wants {
+        Wants::Full => told.and_then(|told| with_ours(told, &full(recorded), capability)),
+        Wants::Reference => told.map(|told| told.to_string()),
     };
+    let Some(body) = body else { return Answer::unrecorded() };
     house.told.remember(signed.digest(), &body);
     answer(body, receipt)
 }
 
 /// A stored decision told again. None where what the ledger sent is no decision of ours for this caller.
-pub fn again(stored: &record::Recorded, caller: &Caller, control: &Control, house: &House) -> Option<Answer> {
+pub fn again(
+    stored: &record::Recorded,
+    (caller, wants): (&Caller, Wants),
+    control: &Control,
+    house: &House,
+) -> Option<Answer> {
     let receipt = &stored.receipt;
     let verified = verify(&receipt.bytes(), &control.trust).ok()?;
     let envelope = Envelope::parse(receipt.statement().as_bytes()).ok()?;

@@ -50,7 +50,7 @@ fn with(mut body: Value, name: &str, value: Value) -> Value {
 }
 
 async fn ask(world: &World, body: &Value) -> Reply {
-    read(world.host.post("/v1/actions", body.to_string())).await
+    read(world.host.post("/v1/actions", body.to_string()).header("counterfoil-want", "full")).await
 }
 
 fn claims(answer: &Value) -> Value {
@@ -152,6 +152,20 @@ async fn a_vendor_that_shows_only_a_hash_gets_a_verdict_and_no_capability() {
     assert_eq!(answer["dev.counterfoil/capability"], Value::Null);
     assert_eq!(world.decisions()[0]["capability"], Value::Null);
     assert!(world.decisions()[0]["args"].is_string());
+}
+
+/// The wire's own members, for a client that knows no others.
+#[tokio::test]
+async fn who_does_not_ask_for_the_receipt_gets_the_plain_answer() {
+    let world = World::new().await;
+
+    let answer = read(world.host.post("/v1/actions", note(0, "/notes/a.txt").to_string())).await.json();
+
+    let members: Vec<&String> = answer.as_object().expect("an answer").keys().collect();
+    assert_eq!(members.len(), 4, "{members:?}");
+    assert_eq!(answer["decision"]["verdict"], "ALLOW");
+    assert_eq!(answer["receipt"]["alg"], "Ed25519");
+    assert_eq!(world.decisions()[0]["capability"], Value::Null, "nobody asked for one");
 }
 
 /// G6
