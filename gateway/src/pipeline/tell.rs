@@ -72,11 +72,11 @@ pub fn again(
     if !is_theirs {
         return None;
     }
-    let body = match house.told.recall(&stored.digest) {
-        Some(body) => body,
-        None => {
-            with_ours(said((&decision, stored.digest), receipt, control)?, &receipt_alone(receipt), None)?
-        }
+    let told = || said((&decision, stored.digest), receipt, control);
+    let body = match (house.told.recall(&stored.digest), wants) {
+        (Some(body), _) => body,
+        (None, Wants::Full) => with_ours(told()?, &receipt_alone(receipt), None)?,
+        (None, Wants::Reference) => told()?.to_string(),
     };
     Some(answer(body, receipt))
 }

@@ -53,12 +53,15 @@ impl Verdicts {
 
     /// A verified decision, whatever it says; or [`NoVerdict`].
     pub async fn decide(&self, proposal: &Proposal) -> Result<Decided, NoVerdict> {
-        let Proposal { session, seq, tool, args_hash, signals } = proposal;
+        let Proposal { session, seq, tool, args_hash, arguments, shown, discloses, signals } = proposal;
         let identity = json!({
             "session": session, "seq": seq, "tool": tool, "args_hash": args_hash, "signals": signals,
         });
+        // Null is absent on that wire.
+        let arguments = discloses.then_some(arguments);
         let body = json!({
-            "session_external_id": session, "seq": seq, "tool": tool, "args_redacted": {},
+            "session_external_id": session, "seq": seq, "tool": tool, "args_redacted": shown,
+            "arguments": arguments,
             "args_hash": args_hash, "signals": signals, "requested_at": (self.options.clock)(),
         });
         let answer = self.transport.ask(&self.options, "/v1/actions", &body, &identity).await?;

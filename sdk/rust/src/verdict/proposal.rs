@@ -69,6 +69,9 @@ pub struct Proposal {
     pub(super) seq: u64,
     pub(super) tool: Tool,
     pub(super) args_hash: String,
+    pub(super) arguments: Value,
+    pub(super) shown: Map<String, Value>,
+    pub(super) discloses: bool,
     pub(super) signals: Map<String, Value>,
 }
 
@@ -79,7 +82,30 @@ impl Proposal {
         // Read as the wire would read it: a value in memory may hold numbers that no two languages share.
         let arguments = json::parse(arguments.to_string().as_bytes(), Profile::Foreign)?;
         let args_hash = document_value(&arguments);
-        Ok(Self { session: session.to_owned(), seq, tool, args_hash, signals: Map::new() })
+        Ok(Self {
+            session: session.to_owned(),
+            seq,
+            tool,
+            args_hash,
+            arguments,
+            shown: Map::new(),
+            discloses: false,
+            signals: Map::new(),
+        })
+    }
+
+    /// What the gateway sees of the arguments, nothing by default; it reads nouns and declared fields from it.
+    #[must_use]
+    pub fn showing(mut self, shown: Map<String, Value>) -> Self {
+        self.shown = shown;
+        self
+    }
+
+    /// Sends the arguments themselves. A capability can be bound to nothing less: without, an ALLOW comes without one.
+    #[must_use]
+    pub fn disclosed(mut self) -> Self {
+        self.discloses = true;
+        self
     }
 
     /// What the vendor knows besides.

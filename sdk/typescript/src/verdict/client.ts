@@ -30,6 +30,10 @@ export interface Proposal {
   seq: number;
   tool: { name: string; provider?: string; server?: string };
   arguments: unknown;
+  /** What the gateway sees of the arguments, nothing by default; it reads nouns and declared fields from it. */
+  shown?: JsonObject;
+  /** Sends the arguments themselves. A capability can be bound to nothing less: without, an ALLOW comes without one. */
+  disclose?: boolean;
   signals?: JsonObject;
 }
 
@@ -58,11 +62,12 @@ export class Verdicts {
 
   /** A verified decision, whatever it says; or `NoVerdict`. */
   async decide(proposal: Proposal): Promise<Decided> {
-    const { session, seq, tool, arguments: args, signals = {} } = proposal;
+    const { session, seq, tool, arguments: args, shown = {}, disclose = false, signals = {} } = proposal;
     const argsHash = documentValue(args ?? {});
     const identity = { session, seq, tool: { ...tool }, args_hash: argsHash, signals };
     const body = {
-      session_external_id: session, seq, tool, args_redacted: {}, args_hash: argsHash, signals,
+      session_external_id: session, seq, tool, args_redacted: shown, args_hash: argsHash, signals,
+      ...(disclose ? { arguments: args ?? {} } : {}),
       requested_at: new Date(this.#now()).toISOString(),
     };
     const answer = await this.#transport.ask("POST", "/v1/actions", body, identity);

@@ -41,6 +41,10 @@ class Proposal:
     tool: dict[str, str]
     """name, and perhaps provider and server."""
     arguments: Any = field(default_factory=dict)
+    shown: dict[str, Any] = field(default_factory=dict)
+    """What the gateway sees of the arguments, nothing by default; it reads nouns and declared fields from it."""
+    disclose: bool = False
+    """Sends the arguments themselves. A capability can be bound to nothing less: without, an ALLOW comes without one."""
     signals: dict[str, Any] = field(default_factory=dict)
 
 
@@ -87,11 +91,13 @@ class Verdicts:
             "session_external_id": proposal.session,
             "seq": proposal.seq,
             "tool": proposal.tool,
-            "args_redacted": {},
+            "args_redacted": proposal.shown,
             "args_hash": identity["args_hash"],
             "signals": proposal.signals,
             "requested_at": self._time(),
         }
+        if proposal.disclose:
+            body["arguments"] = proposal.arguments if proposal.arguments is not None else {}
         answer = await self._transport.ask("POST", "/v1/actions", body, identity)
         asked = Asked(self._project, self._env, proposal.tool["name"], proposal.tool.get("provider"), proposal.arguments)
         decided = read_decision(answer, asked, self._pinned, self._now())
