@@ -308,7 +308,8 @@ impl Auditor {
             | Statement::Grant(_)
             | Statement::Resume(_)
             | Statement::Breakglass(_)
-            | Statement::Shadow(_) => Ok(()),
+            | Statement::Shadow(_)
+            | Statement::Session(_) => Ok(()),
         }
     }
 

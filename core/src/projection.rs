@@ -55,6 +55,7 @@ impl Projection {
                 decision: Some(answer.decision),
                 ..Self::default()
             },
+            Statement::Session(session) => Self { agent: Some(session.agent.uuid()), ..Self::default() },
             Statement::Grant(grant) => Self { agent: Some(grant.agent.uuid()), ..Self::default() },
             Statement::Received(received) => Self::of_received(received),
             Statement::Key(_)

@@ -228,8 +228,12 @@ pub enum RefusedReason {
     OverCap,
     StepGone,
     HoldGone,
-    /// The idempotency key is taken by another request.
+    /// The idempotency key, or the place in the session, is taken by another request.
     Conflict,
+    /// The session that it names was not declared by the key that the call came by.
+    SessionUnknown,
+    /// The session that it names is closed.
+    SessionClosed,
     /// The project takes no entries: its head ran ahead, was shortened, or another copy of the database is live.
     ReadOnly,
 }

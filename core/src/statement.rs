@@ -13,6 +13,7 @@ mod matching;
 mod observation;
 mod public_text;
 mod received;
+mod session;
 mod settings;
 mod upkeep;
 mod vendor_wire;
@@ -39,6 +40,7 @@ pub use matching::{Clearance, Finding, FindingCode, Resolution};
 pub use observation::{Observation, ObservationReason, ObservationStatus};
 pub use public_text::PublicText;
 pub use received::{Received, ReceivedBytes, ReceivedForm, Signer};
+pub use session::{Session, SessionEvent};
 pub use settings::{RetentionDays, SettingError, SettingName, Settings};
 pub use upkeep::{Basis, Coverage, ProviderCoverage, Removal, Share, Tombstone};
 pub use vendor_wire::{VendorExecution, VendorSignature};
@@ -92,6 +94,7 @@ types! {
     ResumeType "resume/v1";
     BreakglassType "breakglass/v1";
     ShadowType "shadow/v1";
+    SessionType "session/v1";
 }
 
 /// A member that must be present and may be null.
@@ -126,6 +129,7 @@ pub enum Statement {
     Resume(Box<Resume>),
     Breakglass(Box<Breakglass>),
     Shadow(Box<Shadow>),
+    Session(Box<Session>),
 }
 
 impl Statement {
@@ -152,6 +156,7 @@ impl Statement {
             "resume/v1" => read(payload, typ, Self::Resume),
             "breakglass/v1" => read(payload, typ, Self::Breakglass),
             "shadow/v1" => read(payload, typ, Self::Shadow),
+            "session/v1" => read(payload, typ, Self::Session),
             other => Err(StatementError::UnknownType(other.to_owned())),
         }
     }
@@ -179,6 +184,7 @@ impl Statement {
             Self::Resume(_) => Kind::Resume,
             Self::Breakglass(_) => Kind::Breakglass,
             Self::Shadow(_) => Kind::Shadow,
+            Self::Session(_) => Kind::Session,
         }
     }
 
@@ -203,7 +209,8 @@ impl Statement {
             | Self::Grant(_)
             | Self::Resume(_)
             | Self::Breakglass(_)
-            | Self::Shadow(_) => Purpose::Ledger,
+            | Self::Shadow(_)
+            | Self::Session(_) => Purpose::Ledger,
         }
     }
 
@@ -229,6 +236,7 @@ impl Statement {
             Self::Resume(s) => s.project,
             Self::Breakglass(s) => s.project,
             Self::Shadow(s) => s.project,
+            Self::Session(s) => s.project,
         }
     }
 
@@ -255,6 +263,7 @@ impl Statement {
             Self::Resume(s) => Some(&s.iss),
             Self::Breakglass(s) => Some(&s.iss),
             Self::Shadow(s) => Some(&s.iss),
+            Self::Session(s) => Some(&s.iss),
         }
     }
 
@@ -281,6 +290,7 @@ impl Statement {
             Self::Resume(s) => s.at,
             Self::Breakglass(s) => s.at,
             Self::Shadow(s) => s.at,
+            Self::Session(s) => s.at,
         }
     }
 }

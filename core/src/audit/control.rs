@@ -90,7 +90,8 @@ impl Control {
             | Statement::Tombstone(_)
             | Statement::Incident(_)
             | Statement::Hold(_)
-            | Statement::Answer(_) => Ok(()),
+            | Statement::Answer(_)
+            | Statement::Session(_) => Ok(()),
         }
     }
 

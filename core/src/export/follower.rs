@@ -173,7 +173,8 @@ impl Follower {
             | Statement::Grant(_)
             | Statement::Resume(_)
             | Statement::Breakglass(_)
-            | Statement::Shadow(_) => Ok(()),
+            | Statement::Shadow(_)
+            | Statement::Session(_) => Ok(()),
         }
     }
 

@@ -199,7 +199,8 @@ impl<'a> Chain<'a> {
             | Statement::Grant(_)
             | Statement::Resume(_)
             | Statement::Breakglass(_)
-            | Statement::Shadow(_) => {}
+            | Statement::Shadow(_)
+            | Statement::Session(_) => {}
         }
         Ok(())
     }

@@ -135,7 +135,8 @@ fn fate(candidate: &Candidate, head: &Head, facts: &Facts, at: Timestamp, so_far
         | Statement::Grant(_)
         | Statement::Resume(_)
         | Statement::Breakglass(_)
-        | Statement::Shadow(_) => return Fate::Refused(RefusedReason::Malformed),
+        | Statement::Shadow(_)
+        | Statement::Session(_) => return Fate::Refused(RefusedReason::Malformed),
     };
     if let Some(fate) = keyed(candidate, head, facts, at, so_far) {
         return fate;

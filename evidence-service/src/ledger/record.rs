@@ -115,7 +115,8 @@ impl Job for Batch {
                 | Statement::Grant(_)
                 | Statement::Resume(_)
                 | Statement::Breakglass(_)
-                | Statement::Shadow(_) => {}
+                | Statement::Shadow(_)
+                | Statement::Session(_) => {}
             }
         }
         asked.kids.sort_unstable();

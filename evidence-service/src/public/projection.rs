@@ -324,7 +324,8 @@ pub(super) fn action_of(row: &Seen) -> Option<ActionId> {
         | Statement::Grant(_)
         | Statement::Resume(_)
         | Statement::Breakglass(_)
-        | Statement::Shadow(_) => None,
+        | Statement::Shadow(_)
+        | Statement::Session(_) => None,
     }
 }
 
@@ -392,6 +393,7 @@ fn says(statement: &Statement) -> (String, Option<Verdict>, String) {
         Statement::Shadow(window) => {
             text(window.reason.to_string(), format!("{}, until {}", window.event, window.until))
         }
+        Statement::Session(session) => text(session.session.to_string(), session.event.to_string()),
         Statement::Incident(incident) => text(incident.code.clone(), String::new()),
     }
 }
@@ -429,7 +431,8 @@ fn facts(statement: &Statement) -> Vec<Fact> {
         | Statement::Grant(_)
         | Statement::Resume(_)
         | Statement::Breakglass(_)
-        | Statement::Shadow(_) => Vec::new(),
+        | Statement::Shadow(_)
+        | Statement::Session(_) => Vec::new(),
     }
 }
 
