@@ -9,7 +9,6 @@ use crate::chance;
 use crate::control::Control;
 use crate::envelope::Params;
 use crate::holds::{Ended, Question, Reopened, is_for_a_person};
-use crate::opening::Opening;
 use crate::pipeline::{Classified, Subject};
 use counterfoil_core::commitment::{Commitment, OpeningSeed, ProviderSeed};
 use counterfoil_core::digest::Digest;
@@ -22,6 +21,7 @@ use counterfoil_core::statement::{
 };
 use counterfoil_core::time::Timestamp;
 use counterfoil_core::verdict::{ActionRequest, Answer as Told};
+use counterfoil_jwks::opening::Opening;
 use counterfoil_policy::{self as policy, BaseVerdict, Facts, Judgement, Standing, Store};
 use serde_json::Value;
 use std::collections::BTreeMap;

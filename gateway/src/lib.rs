@@ -24,7 +24,6 @@ mod listener;
 pub mod listing;
 mod metrics;
 mod observation;
-mod opening;
 mod past;
 mod pipeline;
 pub mod raw;

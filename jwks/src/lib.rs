@@ -1,4 +1,5 @@
-//! Our signing keys: hold, publish, rotate; and what providers want to see of us, sealed the same way.
+//! Our signing keys: hold, publish, rotate; and what providers want to see of us, sealed the same way. And what only a
+//! project's own disclosure key opens.
 //!
 //! Promised: private keys rest sealed in one file per service, never in a database; one key serves
 //! one purpose; a rotation mints a new key id and the old public half stays published for ever; a
@@ -14,6 +15,7 @@ pub mod credentials;
 pub mod file;
 pub mod kek;
 mod mode;
+pub mod opening;
 pub mod possession;
 mod published;
 mod sample;

@@ -1,6 +1,5 @@
 //! A snapshot that was checked and made ready for judging.
 
-use crate::opening::DisclosureKey;
 use counterfoil_core::control::Snapshot;
 use counterfoil_core::id::{AgentId, ProjectId, ProviderId, ToolName};
 use counterfoil_core::issuer::Issuer;
@@ -8,6 +7,7 @@ use counterfoil_core::key::{Jwk, JwkSet, Purpose};
 use counterfoil_core::note::vkey;
 use counterfoil_core::receipt::Trust;
 use counterfoil_core::statement::Decision;
+use counterfoil_jwks::opening::DisclosureKey;
 use counterfoil_policy::{Bundle, Grants, Tool};
 use std::collections::BTreeSet;
 use std::sync::Arc;

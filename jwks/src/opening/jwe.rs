@@ -29,13 +29,13 @@ pub(super) fn is_on_curve(key: &DisclosureKey) -> bool {
 /// Every text under a key of its own and an ephemeral key of its own.
 pub(super) fn seal(mut text: Vec<u8>, key: &DisclosureKey) -> Result<String, NotSealed> {
     let (ours, shared) = shared_with(key)?;
-    let content_key: Key = Zeroizing::new(chance::bytes());
+    let content_key: Key = chance::seed().map_err(|_| NotSealed)?;
     let mut wrapped = [0; 40];
     let kek = AesKek::new(&AES_256, derived(&shared).as_slice()).map_err(|_| NotSealed)?;
     kek.wrap(content_key.as_slice(), &mut wrapped).map_err(|_| NotSealed)?;
 
     let header = base64url(header(&ours).as_bytes());
-    let iv: [u8; 12] = chance::bytes();
+    let iv = chance::nonce().map_err(|_| NotSealed)?;
     let content_key = UnboundKey::new(&AES_256_GCM, content_key.as_slice()).map_err(|_| NotSealed)?;
     let tag = LessSafeKey::new(content_key)
         .seal_in_place_separate_tag(

@@ -1,4 +1,4 @@
-//! Openings: what reveals the commitments of one decision, sealed to the project's disclosure key.
+//! Openings: what reveals the commitments of one decision or session, sealed to the project's disclosure key.
 //!
 //! Promised: nobody on our side can open one; the private half never was here.
 //!
@@ -25,7 +25,7 @@ pub struct Opening {
     pub seed: OpeningSeed,
     /// What each commitment's value is, by the name it is committed under.
     pub values: BTreeMap<String, String>,
-    /// The canonical bytes of the facts document.
+    /// The canonical bytes of the document that goes with them: the facts of a decision, what declared a session.
     pub facts: Vec<u8>,
 }
 
