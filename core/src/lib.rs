@@ -7,6 +7,7 @@
 
 pub mod audit;
 pub mod capability;
+pub mod catalog;
 pub mod checkpoint;
 pub mod commitment;
 pub mod control;

@@ -9,12 +9,14 @@
 mod cap;
 mod compare;
 mod matter;
+mod previous;
 mod row;
 mod series;
 mod standing;
 
 pub use cap::{Cap, FINDINGS_PER_KEY_AND_HOUR};
 pub use matter::{Account, Decided, Matter, Observed, Stated};
+pub use previous::{Issued, previous_of, unknown_previous};
 pub use standing::{ProviderKey, Standing};
 
 use crate::digest::Digest;

@@ -5,6 +5,7 @@
 //! Not promised: that it is honest. Receipts, checkpoints and witnesses make it show if it is not.
 
 mod accounts;
+mod catalogs;
 mod clock;
 pub mod cluster;
 pub mod config;
@@ -12,6 +13,7 @@ mod console;
 mod control;
 mod coverage;
 mod database;
+mod declared;
 mod definitions;
 pub mod egress;
 mod executions;

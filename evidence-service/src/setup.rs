@@ -133,7 +133,7 @@ impl Setup {
 /// The ledger with its keys, as the service and the setup both use it.
 pub(crate) async fn open_ledger(config: &Config) -> Result<Arc<Ledger>, SetupError> {
     let kek = KekSource::from_parts(config.kek_file.as_deref()).load()?;
-    let cards = AtRest::new(&kek, "hold-card");
+    let (cards, externals) = (AtRest::new(&kek, "hold-card"), AtRest::new(&kek, "session-external"));
     let store = Store::open(&config.keys, Holder::Evidence, kek, config.mode)?;
     let published = store.published();
     let ever = |purpose| {
@@ -143,6 +143,7 @@ pub(crate) async fn open_ledger(config: &Config) -> Result<Arc<Ledger>, SetupErr
         ledger: store.signing_key::<LedgerPurpose>()?,
         log: store.signing_key::<Log>()?,
         cards,
+        externals,
         all_ledger: ever(Purpose::Ledger),
         all_log: ever(Purpose::Log),
     };

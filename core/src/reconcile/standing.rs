@@ -29,9 +29,14 @@ pub enum Standing {
 impl Standing {
     /// `key` is the one that the statement names, by alias or thumbprint; `seq` is the statement's own place.
     pub fn of(submitted: &Submitted, key: Option<&ProviderKey>, seq: u64) -> Self {
+        Self::when(|key| submitted.verify(key).is_ok(), key, seq)
+    }
+
+    /// The same for whatever verifies under a key.
+    pub fn when(verifies: impl Fn(&PublicKey) -> bool, key: Option<&ProviderKey>, seq: u64) -> Self {
         let known = key.filter(|key| key.introduced < seq);
         match known {
-            Some(known) if submitted.verify(&known.key).is_ok() => match known.ended {
+            Some(known) if verifies(&known.key) => match known.ended {
                 Some(ended) if ended < seq => Self::Ended,
                 Some(_) | None => Self::Holds(known.provider.clone()),
             },

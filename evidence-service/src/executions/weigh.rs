@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use counterfoil_core::digest::Digest;
 use counterfoil_core::id::ProviderId;
-use counterfoil_core::key::Thumbprint;
+use counterfoil_core::key::{PublicKey, Thumbprint};
 use counterfoil_core::reconcile::{ProviderKey, Standing};
 use counterfoil_core::time::Timestamp;
 use uuid::Uuid;
@@ -122,17 +122,29 @@ pub(super) fn weigh(
 
 /// Whose signature it is, if it holds under a key that counts at that place; and the key that is meant.
 fn signed_by(submission: &Submission, known: &Known, seq: u64) -> (Option<ProviderId>, Option<Thumbprint>) {
-    let mut meant = None;
-    for key in &known.keys {
-        match Standing::of(&submission.submitted, Some(key), seq) {
-            Standing::Holds(provider) => return (Some(provider), Some(key.key.thumbprint())),
-            Standing::Ended => meant = Some(key.key.thumbprint()),
-            Standing::Fails => {}
+    known.signer(seq, |key| submission.submitted.verify(key).is_ok())
+}
+
+impl Known {
+    /// Whose key at that place verifies; and the key that is meant.
+    pub(crate) fn signer(
+        &self,
+        seq: u64,
+        verifies: impl Fn(&PublicKey) -> bool,
+    ) -> (Option<ProviderId>, Option<Thumbprint>) {
+        let known = self;
+        let mut meant = None;
+        for key in &known.keys {
+            match Standing::when(&verifies, Some(key), seq) {
+                Standing::Holds(provider) => return (Some(provider), Some(key.key.thumbprint())),
+                Standing::Ended => meant = Some(key.key.thumbprint()),
+                Standing::Fails => {}
+            }
         }
+        // Not one of them signed it: then it means the newest of that name, and none if it names none.
+        let newest = known.keys.last().filter(|_| known.by_kid).map(|key| key.key.thumbprint());
+        (None, meant.or(newest))
     }
-    // Not one of them signed it: then it means the newest of that name, and none if it names none.
-    let newest = known.keys.last().filter(|_| known.by_kid).map(|key| key.key.thumbprint());
-    (None, meant.or(newest))
 }
 
 fn says_the_same(
@@ -158,6 +170,20 @@ impl Known {
 }
 
 impl Asked {
+    /// Which keys a name may mean, and nothing else.
+    pub(crate) fn about_key(kid: &str) -> Self {
+        let nothing = Digest::of(b"");
+        Self {
+            kid: kid.to_owned(),
+            named: true,
+            action: Uuid::nil(),
+            decision: None,
+            fingerprint: nothing,
+            bytes: nothing,
+            sender: String::new(),
+        }
+    }
+
     pub(super) fn about(submission: &Submission) -> Self {
         use counterfoil_core::statement::ReceivedForm;
         Self {

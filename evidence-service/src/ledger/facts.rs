@@ -13,6 +13,7 @@ use counterfoil_core::time::Timestamp;
 use counterfoil_core::tree::Hash;
 
 use super::judge::IdempotencyKey;
+use crate::declared::store::{Declared, Taken};
 use crate::executions::{Asked, Known};
 use crate::holds::store::HoldRow;
 
@@ -34,6 +35,12 @@ pub(crate) struct Facts {
     pub(crate) holds: HashMap<HoldId, HoldRow>,
     /// Texts of the grants that stand, where they were asked for.
     pub(crate) grants: Vec<GrantDocument>,
+    /// Of the declared sessions that were asked for, by name or by id, those that stand.
+    pub(crate) declared: Vec<Declared>,
+    /// Of the places in them that were asked for, those that are taken. `stored` has the decisions that took them.
+    pub(crate) places: Vec<Taken>,
+    /// About the catalogue that was asked for.
+    pub(crate) catalog: Option<crate::catalogs::Known>,
 }
 
 #[derive(Clone, Debug)]
@@ -85,4 +92,10 @@ pub(crate) struct Questions {
     pub(crate) holds: Vec<uuid::Uuid>,
     /// Whether the grants that stand are wanted.
     pub(crate) live_grants: bool,
+    /// Declared sessions of a key, by their names in the directory.
+    pub(crate) externals: Option<(KeyId, Vec<[u8; 32]>)>,
+    /// Declared sessions by id, and places in them.
+    pub(crate) sessions: Vec<uuid::Uuid>,
+    pub(crate) places: Vec<(uuid::Uuid, i64)>,
+    pub(crate) catalog: Option<crate::catalogs::Asked>,
 }

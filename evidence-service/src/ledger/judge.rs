@@ -17,6 +17,7 @@ use counterfoil_core::time::Timestamp;
 use super::facts::{Facts, Stored};
 use super::head::Head;
 use super::seal::Accepted;
+use crate::declared::{self, judge::Place};
 use crate::holds::park::{Parking, lifts};
 use counterfoil_core::projection::Projection;
 
@@ -74,6 +75,8 @@ pub(crate) struct Judged {
     pub(crate) sessions: HashMap<KeyId, Running>,
     /// Holds that the accepted statements open or dispatch: the first of a batch has it.
     holds: Vec<HoldId>,
+    /// Places in declared sessions that the accepted statements take.
+    places: Vec<(Place, usize)>,
 }
 
 // Both ends follow ledger time; the two seconds are for the offset between two monotonic clocks. Fifteen is the life
@@ -96,6 +99,9 @@ pub(crate) fn judge(candidates: &[Candidate], head: &Head, facts: &Facts, at: Ti
             judged.keyed.extend(candidate.idempotency.clone().map(|key| (key, place)));
             judged.holds.extend(moved(candidate));
             judged.sessions.extend(done(candidate, head, facts, at, (&judged, place)));
+            judged
+                .places
+                .extend(Place::of_candidate(candidate).and_then(Result::ok).map(|taken| (taken, place)));
             judged.accepted.push(Accepted {
                 kind: candidate.statement.kind(),
                 projection: Projection::of(&candidate.statement),
@@ -141,6 +147,10 @@ fn fate(candidate: &Candidate, head: &Head, facts: &Facts, at: Timestamp, so_far
     if let Some(fate) = keyed(candidate, head, facts, at, so_far) {
         return fate;
     }
+    let replay = |seq| stored(seq, head, facts, at);
+    if let Some(fate) = declared::judge::fate(candidate, decision, facts, &so_far.places, replay) {
+        return fate;
+    }
     let obstacle = skewed(decision, at)
         .or_else(|| gate(decision, candidate.credential, head, facts, at))
         .or_else(|| overtaken(candidate, decision, facts, at, so_far))
@@ -175,21 +185,26 @@ fn keyed(candidate: &Candidate, head: &Head, facts: &Facts, at: Timestamp, so_fa
 
 /// The stored answer, unless it would let a call go out that may no longer.
 fn stored(seq: u64, head: &Head, facts: &Facts, at: Timestamp) -> Fate {
-    let Some(Stored { entry, statement, .. }) = facts.stored.get(&seq) else {
-        return Fate::Refused(RefusedReason::Stale);
-    };
-    let Statement::Decision(decision) = statement else { return Fate::Stored(seq) };
+    let told = facts.stored.get(&seq).ok_or(RefusedReason::Stale);
+    let told = told.and_then(|found| may_be_told_again(found, head, at));
+    told.map_or_else(Fate::Refused, |()| Fate::Stored(seq))
+}
+
+/// Whether what was answered is the answer still.
+pub(crate) fn may_be_told_again(found: &Stored, head: &Head, at: Timestamp) -> Result<(), RefusedReason> {
+    let Stored { entry, statement, .. } = found;
+    let Statement::Decision(decision) = statement else { return Ok(()) };
     if !decision.is_cleared() {
-        return Fate::Stored(seq);
+        return Ok(());
     }
     if is_killed(decision, head) {
-        return Fate::Refused(RefusedReason::Killed);
+        return Err(RefusedReason::Killed);
     }
     let expired = at.millis() - entry.at.millis() > REPLAY_MILLIS || !window_stands(decision, head, at);
     if expired || decision.control < head.floor {
-        return Fate::Refused(RefusedReason::Stale);
+        return Err(RefusedReason::Stale);
     }
-    Fate::Stored(seq)
+    Ok(())
 }
 
 fn skewed(decision: &Decision, at: Timestamp) -> Option<RefusedReason> {

@@ -24,6 +24,9 @@ use super::judge::{Candidate, Fate, IdempotencyKey, SignatureCheck, judge};
 use super::seal::{Placed, Sealed};
 use super::{Ledger, store};
 use crate::database::{DatabaseError, ProjectTx};
+use crate::declared;
+use crate::declared::judge::Place;
+use crate::declared::store::Taken;
 use crate::holds::store::Decided;
 use crate::holds::{self, park};
 use crate::reconciliation;
@@ -93,6 +96,12 @@ impl Job for Batch {
                 Statement::Decision(decision) => {
                     asked.actions.push(decision.action.uuid());
                     asked.credentials.extend(key_of(decision).map(|key| key.uuid()));
+                    if let Some(Ok(place)) = Place::of_candidate(candidate) {
+                        asked.sessions.push(place.session.uuid());
+                        asked
+                            .places
+                            .extend(i64::try_from(place.place).map(|seq| (place.session.uuid(), seq)));
+                    }
                     let lifted = decision.answers.as_ref().filter(|_| decision.is_cleared());
                     asked.holds.extend(lifted.map(|answers| answers.hold.uuid()));
                     asked.holds.extend(candidate.parking.as_ref().map(|parking| parking.hold.uuid()));
@@ -156,7 +165,16 @@ impl Job for Batch {
         let decided: Vec<Decided<'_>> = placed.iter().filter_map(decided).collect();
         let calls = reconciliation::open_and_close(tx, self.instance, sealed.head.last_at, &statements);
         let holds = holds::store::open_and_dispatch(tx, &sealed.head, &decided);
-        tokio::try_join!(calls, holds, keep(tx, &self.openings)).map(drop)
+        let taken: Vec<(Taken, Digest)> = sealed
+            .placed
+            .iter()
+            .filter_map(|placed| {
+                let place = Place::of_candidate(spoken.get(&placed.accepted.digest)?)?.ok()?;
+                Some((place.taken_at(placed.entry.seq), placed.hash))
+            })
+            .collect();
+        let places = declared::store::take(tx, &taken);
+        tokio::try_join!(calls, holds, places, keep(tx, &self.openings)).map(drop)
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct Keys {
     pub(crate) log: SigningKey<Log>,
     /// Under which cards of held calls rest; not a key that signs.
     pub(crate) cards: AtRest,
+    /// Under which the vendors' own ids of sessions are found again; not a key that signs.
+    pub(crate) externals: AtRest,
     /// Every ledger and log key that this service ever had, public halves: what the self-audit trusts.
     pub(crate) all_ledger: Vec<PublicKey>,
     pub(crate) all_log: Vec<PublicKey>,

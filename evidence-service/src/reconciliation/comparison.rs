@@ -12,7 +12,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use counterfoil_core::digest::Digest;
 use counterfoil_core::id::ActionId;
 use counterfoil_core::key::Thumbprint;
-use counterfoil_core::reconcile::{Cap, Decided, Found, Matter, Observed, Status, Terms, Watch, stray};
+use counterfoil_core::reconcile::{
+    Cap, Decided, Found, Matter, Observed, Status, Terms, Watch, previous_of, stray, unknown_previous,
+};
 use counterfoil_core::statement::{Decision, FindingCode, Reason};
 use counterfoil_core::time::Timestamp;
 use counterfoil_core::tree::Hash;
@@ -48,6 +50,8 @@ pub(super) struct Known {
     pub(super) changed: HashSet<Changed>,
     /// Roots of our own checkpoints, by size.
     pub(super) roots: HashMap<u64, Hash>,
+    /// Decisions whose session had issued the hash that they name as the one before.
+    pub(super) issued: HashSet<u64>,
 }
 
 pub(super) struct Comparison {
@@ -97,11 +101,19 @@ impl Comparison {
                 let decided = Decided::of(&decision, entry.body, &entry);
                 let terms = registries.terms(&decision, entry.seq, keys);
                 self.tool_changed(&decision, &decided, registries);
+                self.unknown_previous(&decision, &decided);
                 self.decide(decided, terms);
             }
             Event::Erased { action, digest, seq } => self.enter(seq, digest, action, None),
             Event::Observed { action, decision, observed } => self.observe((action, decision), observed),
             Event::Stated(heard) => self.state(*heard),
+            Event::UnsignedCatalog(entry) => self.found.push(Found {
+                code: FindingCode::CatalogSignature,
+                action: None,
+                statement: entry.body,
+                seq: entry.seq,
+                since: entry.at,
+            }),
             Event::OutcomeUnknown { decision } => {
                 if let Some(working) = self.working.get_mut(&decision) {
                     working.watch = Watch::Closed;
@@ -141,6 +153,14 @@ impl Comparison {
             seq: decided.seq,
             since: decided.entered_at,
         });
+    }
+
+    /// A claim that names what was never issued in its session before. What names nothing claims nothing.
+    fn unknown_previous(&mut self, decision: &Decision, decided: &Decided) {
+        if previous_of(decision).is_none() || self.known.issued.contains(&decided.seq) {
+            return;
+        }
+        self.found.push(unknown_previous(decided));
     }
 
     fn observe(&mut self, name: (ActionId, Digest), observed: Observed) {

@@ -1,7 +1,7 @@
 //! What an entry says to the comparison. Pure: bodies in, events out; no column of an index is believed where a body is.
 
 use counterfoil_core::digest::Digest;
-use counterfoil_core::entry::Entry;
+use counterfoil_core::entry::{Entry, Kind};
 use counterfoil_core::execution::{Said, Submitted};
 use counterfoil_core::id::ActionId;
 use counterfoil_core::key::Thumbprint;
@@ -25,6 +25,8 @@ pub(super) enum Event {
         observed: Observed,
     },
     Stated(Box<Heard>),
+    /// A catalogue whose signature does not hold.
+    UnsignedCatalog(Entry),
     /// OUTCOME_UNKNOWN was said of the decision of this number.
     OutcomeUnknown {
         decision: u64,
@@ -50,13 +52,16 @@ impl Event {
                 decision: seen.decision,
                 observed: Observed::of(seen, entry.body, entry),
             }),
+            (Some(Statement::Received(received)), Kind::Catalog) => {
+                (!received.holds).then(|| Self::UnsignedCatalog(entry.clone()))
+            }
             (Some(Statement::Received(received)), _) => {
                 Heard::of(received, entry, keys).map(|heard| Self::Stated(Box::new(heard)))
             }
             (Some(Statement::Finding(said)), _) if said.code == FindingCode::OutcomeUnknown => {
                 said.seq.map(|decision| Self::OutcomeUnknown { decision })
             }
-            (None, counterfoil_core::entry::Kind::Decision) => {
+            (None, Kind::Decision) => {
                 let action = entered.action?;
                 Some(Self::Erased { action, digest: entry.body, seq: entry.seq })
             }
@@ -69,7 +74,10 @@ impl Event {
         match self {
             Self::Observed { action, decision, .. } => Some((*action, *decision)),
             Self::Stated(heard) => heard.stated.action.zip(heard.stated.decision),
-            Self::Decided(..) | Self::Erased { .. } | Self::OutcomeUnknown { .. } => None,
+            Self::Decided(..)
+            | Self::Erased { .. }
+            | Self::UnsignedCatalog(_)
+            | Self::OutcomeUnknown { .. } => None,
         }
     }
 
@@ -77,7 +85,11 @@ impl Event {
     pub(super) fn observes(&self) -> Option<(ActionId, Digest)> {
         match self {
             Self::Observed { action, decision, .. } => Some((*action, *decision)),
-            Self::Stated(_) | Self::Decided(..) | Self::Erased { .. } | Self::OutcomeUnknown { .. } => None,
+            Self::Stated(_)
+            | Self::Decided(..)
+            | Self::Erased { .. }
+            | Self::UnsignedCatalog(_)
+            | Self::OutcomeUnknown { .. } => None,
         }
     }
 }

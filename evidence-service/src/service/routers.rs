@@ -21,7 +21,10 @@ use crate::packages::Packages;
 use crate::public::door::admit;
 use crate::public::gather::Memory;
 use crate::public::log::Published;
-use crate::{console, control, coverage, definitions, executions, health, holds, ledger, packages, public};
+use crate::{
+    catalogs, console, control, coverage, declared, definitions, executions, health, holds, ledger, packages,
+    public,
+};
 
 // A page or a receipt is a few rows; what takes longer has met a database that does not answer.
 const PUBLIC_WITHIN: Duration = Duration::from_secs(10);
@@ -74,7 +77,11 @@ impl FromRef<With<Gateways>> for Gateways {
 
 /// What a vendor asks with its project's key, on both listeners: directly, or through its gateway.
 pub(super) fn vendors(ledger: &Arc<Ledger>) -> (Router, Limiter) {
-    let stated = Router::new().route("/v1/executions", post(executions::routes::submit));
+    let stated = Router::new()
+        .route("/v1/executions", post(executions::routes::submit))
+        .route("/v1/sessions", post(declared::routes::open))
+        .route("/v1/sessions/{external_id}/close", post(declared::routes::close))
+        .route("/v1/tool-catalog", put(catalogs::routes::publish));
     let (stated, limiter) = limit_by_credential(stated, STATEMENTS);
     let others = Router::new().route("/v1/acceptances", get(executions::routes::acceptances)).route(
         "/v1/coverage",
@@ -135,6 +142,7 @@ pub(super) fn internal(config: &Config, ledger: Arc<Ledger>, vendors: Router) ->
         .route("/internal/v1/holds", get(holds::routes::of_call))
         .route("/internal/v1/holds/{hold}", get(holds::routes::hold))
         .route("/internal/v1/sessions", get(ledger::routes::session))
+        .route("/internal/v1/asked", post(declared::routes::asked))
         .route("/internal/v1/projects", get(control::routes::projects))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))

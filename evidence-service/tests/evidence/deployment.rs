@@ -171,8 +171,14 @@ pub fn make_keys(config: &Config) {
     store.mint::<Log>(now()).expect("a log key");
 }
 
+/// The example of RFC 7517, appendix A.2: x, y, and the half that opens.
+pub const DISCLOSURE_KEY: (&str, &str, &str) = (
+    "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4",
+    "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM",
+    "870MB6gfuTJ4HtUnUvYMyJpr5eUZNP4Bk43bVdj3eAE",
+);
+
 pub fn new_project(name: &str) -> NewProject {
-    let coordinate = counterfoil_core::nonce::base64url(&[7; 32]);
     NewProject {
         name: name.to_owned(),
         env: Environment::Live,
@@ -180,8 +186,8 @@ pub fn new_project(name: &str) -> NewProject {
         disclosure_key: DisclosureJwk {
             kty: "EC".to_owned(),
             crv: "P-256".to_owned(),
-            x: coordinate.clone(),
-            y: coordinate,
+            x: DISCLOSURE_KEY.0.to_owned(),
+            y: DISCLOSURE_KEY.1.to_owned(),
         },
         behalf: "operator-1".to_owned(),
     }

@@ -18,6 +18,7 @@ use crate::gateway::{Judged, decision, fresh_action, fresh_uuid, record, sign, s
 use crate::holding::hold;
 use crate::provider::{execution, native};
 use crate::provider_keys::{fresh_key, import, notes};
+use crate::vendor_sessions::{asking, open};
 
 /// What one question names: something of the owner's, or something that never was.
 struct Names {
@@ -28,6 +29,8 @@ struct Names {
     project: ProjectId,
     hold: HoldId,
     agent: AgentId,
+    /// A vendor's own id of a session.
+    external: &'static str,
 }
 
 /// The paths of both listeners, as they are written where they are made.
@@ -55,7 +58,13 @@ fn asked(route: &'static str, names: &Names) -> Option<(String, Option<Value>)> 
             return None;
         }
         "/internal/v1/projects" => return None,
-        "/v1/executions" => Some(json!(null)),
+        "/v1/executions" | "/v1/tool-catalog" => Some(json!(null)),
+        // Of the caller's own key, whatever another calls its own.
+        "/v1/sessions" => Some(json!({"external_id": names.external})),
+        "/v1/sessions/{external_id}/close" => {
+            return Some((path.replace("{external_id}", names.external), Some(json!({}))));
+        }
+        "/internal/v1/asked" => Some(asking(*project, names.external)),
         "/internal/v1/control" => return Some((format!("{path}?project={project}"), None)),
         "/internal/v1/holds/{hold}" => {
             let path = path.replace("{hold}", &names.hold.to_string());
@@ -106,6 +115,7 @@ async fn world() -> World {
     let package = package(&service, deployment.api_key.secret.reveal()).await;
 
     let held = hold(&deployment, &service).await;
+    open(&service, deployment.api_key.secret.reveal(), "order-17").await;
 
     let other = deployment.setup.create_project(&new_project("First")).await.expect("a project");
     let agent = deployment.agent;
@@ -120,6 +130,7 @@ async fn world() -> World {
         project: deployment.id(),
         hold: held.hold,
         agent: deployment.agent,
+        external: "order-17",
     };
     let nothing = Names {
         page: "/p/7-aaaaaaaa".to_owned(),
@@ -129,6 +140,7 @@ async fn world() -> World {
         project: ProjectId::from_uuid(fresh_uuid()),
         hold: HoldId::from_uuid(fresh_uuid()),
         agent: AgentId::from_uuid(fresh_uuid()),
+        external: "order-18",
     };
     let (key, token) = (key.secret.reveal().to_owned(), token.secret.reveal().to_owned());
     World { deployment, service, key, token, other: other.id, theirs, nothing }

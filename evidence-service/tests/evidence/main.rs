@@ -35,4 +35,5 @@ mod retention;
 mod schema;
 mod sessions;
 mod tenants;
+mod vendor_sessions;
 mod visibility;

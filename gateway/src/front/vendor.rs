@@ -43,7 +43,7 @@ pub async fn pass(
     let target = uri.path_and_query().map_or(uri.path(), |target| target.as_str());
     match house.evidence.pass(method, target, &headers, body).await {
         Ok(Passed { status, headers, body }) => (status, headers, body).into_response(),
-        // Each of these may be asked again: the same statement is one entry.
+        // Each of these may be asked again: the same statement, session or catalogue is one entry.
         Err(NoAnswer::NotTaken(_) | NoAnswer::Unusable(_) | NoAnswer::InDoubt(_)) => {
             (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")]).into_response()
         }
@@ -71,6 +71,21 @@ mod tests {
         assert_eq!((&seen["method"], &seen["body"]), (&"POST".into(), &body.into()));
         assert_eq!(seen["authorization"], format!("Bearer {KEY}"));
         assert_eq!((&seen["type"], &seen["cookie"]), (&"application/json".into(), &"".into()));
+    }
+
+    /// The id is the vendor's own: no spelling of it is changed on the way.
+    #[tokio::test]
+    async fn sessions_and_catalogues_pass_as_they_are_spelled() {
+        let world = World::new().await;
+        for (method, path) in [
+            (reqwest::Method::POST, "/v1/sessions"),
+            (reqwest::Method::POST, "/v1/sessions/order%2F17%20a/close"),
+            (reqwest::Method::PUT, "/v1/tool-catalog"),
+        ] {
+            let asked = world.host.ask(method.clone(), path).body("{}");
+            let seen: serde_json::Value = asked.send().await.expect("an answer").json().await.expect("JSON");
+            assert_eq!((&seen["target"], &seen["method"]), (&path.into(), &method.as_str().into()));
+        }
     }
 
     /// T3, T8, T11

@@ -21,7 +21,7 @@ use crate::database::{Client, DatabaseError, ProjectTx, statements};
 use crate::ledger::facts::{CredentialState, Facts, KeyState, Keyed, Questions, Stored};
 use crate::ledger::head::{Documents, Head};
 use crate::ledger::judge::IdempotencyKey;
-use crate::{executions, grants, holds};
+use crate::{catalogs, declared, executions, grants, holds};
 
 statements! {
     // A statement of its own: whatever is read after it, under READ COMMITTED, is read after the wait for the lock.
@@ -81,6 +81,7 @@ pub(crate) async fn lock_and_read<'c>(
         facts.stored.extend(stored(&tx, &same).await?);
     }
     govern(&tx, asked, &mut facts).await?;
+    of_vendors(&tx, asked, &mut facts).await?;
     Ok(Some((tx, head, facts)))
 }
 
@@ -121,6 +122,9 @@ async fn facts(tx: &ProjectTx<'_>, row: &tokio_postgres::Row) -> Result<Facts, D
         submissions: Vec::new(),
         holds: HashMap::new(),
         grants: Vec::new(),
+        declared: Vec::new(),
+        places: Vec::new(),
+        catalog: None,
     })
 }
 
@@ -136,6 +140,23 @@ async fn govern(tx: &ProjectTx<'_>, asked: &Questions, facts: &mut Facts) -> Res
     }
     if asked.live_grants {
         facts.grants = grants::store::standing(tx, facts.clock).await?;
+    }
+    Ok(())
+}
+
+/// Declared sessions, places in them, and a catalogue: no append of a gateway's own calls asks for them.
+async fn of_vendors(tx: &ProjectTx<'_>, asked: &Questions, facts: &mut Facts) -> Result<(), DatabaseError> {
+    if let Some((key, externals)) = &asked.externals {
+        facts.declared = declared::store::declared(tx, *key, externals).await?;
+    }
+    if !asked.sessions.is_empty() {
+        facts.declared.extend(declared::store::sessions(tx, &asked.sessions).await?);
+        facts.places = declared::store::places(tx, &asked.places).await?;
+        let taken: Vec<u64> = facts.places.iter().map(|taken| taken.seq).collect();
+        facts.stored.extend(stored(tx, &taken).await?);
+    }
+    if let Some(catalog) = &asked.catalog {
+        facts.catalog = Some(catalogs::known(tx, catalog).await?);
     }
     Ok(())
 }

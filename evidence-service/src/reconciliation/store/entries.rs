@@ -16,7 +16,7 @@ use crate::ledger::store::{EntryRow, number, signed, unreadable};
 statements! {
     // What is compared has its body read; of the rest the place is enough.
     BATCH = "select seq, at, kind, body_digest, prev, ''::bytea as path, null::text as note, action, \
-             case when kind in ('decision', 'observation', 'execution', 'finding') then body end as body \
+             case when kind in ('decision', 'observation', 'execution', 'catalog', 'finding') then body end as body \
              from entries where project_id = $1 and seq >= $2 and seq < $4 order by seq limit $3";
     NOTES = "select seq, at, kind, body_digest, prev, ''::bytea as path, null::text as note, action, body \
              from entries where project_id = $1 and seq >= $2 and seq < $4 \

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use counterfoil_core::digest::Digest;
 use counterfoil_core::id::{ActionId, ProjectId};
-use counterfoil_core::reconcile::{Cap, Decided, Matter, Observed};
+use counterfoil_core::reconcile::{Cap, Decided, Matter, Observed, previous_of};
 use counterfoil_core::statement::{Decision, Reason, Statement};
 use counterfoil_core::time::Timestamp;
 
@@ -18,6 +18,7 @@ use super::super::store::{findings, position};
 use super::super::terms::Registries;
 use super::{Left, Notes, Turn};
 use crate::database::{DatabaseError, ProjectTx};
+use crate::declared;
 use crate::ledger::{AppendError, Ledger};
 
 /// Entries of one turn: some hundredths of a second, so that no project keeps another waiting.
@@ -103,9 +104,11 @@ impl Turn {
 fn decisions(events: &[Event]) -> impl Iterator<Item = &Decision> + Send {
     events.iter().filter_map(|event| match event {
         Event::Decided(decision, _) => Some(decision.as_ref()),
-        Event::Erased { .. } | Event::Observed { .. } | Event::Stated(_) | Event::OutcomeUnknown { .. } => {
-            None
-        }
+        Event::Erased { .. }
+        | Event::Observed { .. }
+        | Event::Stated(_)
+        | Event::UnsignedCatalog(_)
+        | Event::OutcomeUnknown { .. } => None,
     })
 }
 
@@ -126,7 +129,11 @@ impl Recalled {
         let names: Vec<_> = names.into_iter().collect();
         let unknown = events.iter().filter_map(|event| match event {
             Event::OutcomeUnknown { decision } => Some(*decision),
-            Event::Decided(..) | Event::Erased { .. } | Event::Observed { .. } | Event::Stated(_) => None,
+            Event::Decided(..)
+            | Event::Erased { .. }
+            | Event::Observed { .. }
+            | Event::Stated(_)
+            | Event::UnsignedCatalog(_) => None,
         });
         let unknown: Vec<u64> = unknown.collect();
         let mut kept = matters::named(tx, &names).await?;
@@ -216,6 +223,7 @@ impl Known {
             foreign: Cap::resumed(now, []),
             changed: HashSet::new(),
             roots: HashMap::new(),
+            issued: HashSet::new(),
         }
     }
 }
@@ -236,6 +244,7 @@ async fn known(
             Event::Decided(..)
             | Event::Erased { .. }
             | Event::Observed { .. }
+            | Event::UnsignedCatalog(_)
             | Event::OutcomeUnknown { .. } => None,
         })
         .collect();
@@ -250,6 +259,7 @@ async fn known(
         said: matters::said(tx, &said).await?.into_iter().collect(),
         changed: counts::changed(tx, &changed(events, registries)).await?.into_iter().collect(),
         roots: entries::roots(tx, &sizes).await?.into_iter().collect(),
+        issued: issued(tx, events).await?,
         ..Known::nothing(Timestamp::from_millis(0).expect("1970 is a time"))
     };
     if let Some(first) = heard.first() {
@@ -280,6 +290,23 @@ async fn early(
         }
     }
     Ok(early)
+}
+
+/// By place, the decisions whose session had issued the hash that they name as the one before.
+async fn issued(tx: &ProjectTx<'_>, events: &[Event]) -> Result<HashSet<u64>, DatabaseError> {
+    let named = events.iter().filter_map(|event| match event {
+        Event::Decided(decision, entry) => {
+            let (session, previous) = previous_of(decision)?;
+            Some((session, previous?, entry.seq))
+        }
+        Event::Erased { .. }
+        | Event::Observed { .. }
+        | Event::Stated(_)
+        | Event::UnsignedCatalog(_)
+        | Event::OutcomeUnknown { .. } => None,
+    });
+    let named: Vec<_> = named.collect();
+    Ok(declared::store::issued(tx, &named).await?.into_iter().collect())
 }
 
 fn changed(events: &[Event], registries: &Registries) -> Vec<Changed> {
