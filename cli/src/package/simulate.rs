@@ -11,9 +11,10 @@ use anyhow::{Context, ensure};
 use counterfoil_core::digest::Digest;
 use counterfoil_core::envelope::Envelope;
 use counterfoil_core::package::{Line, Source, name};
-use counterfoil_core::statement::{Decision, Statement};
-use counterfoil_policy::{Bundle, Judgement, LintError, evaluate};
+use counterfoil_core::statement::{Decision, Mode, Statement};
+use counterfoil_policy::{Bundle, Facts, Judgement, LintError, evaluate};
 
+use super::grants::GrantTexts;
 use super::openings::{Opener, Openings};
 use super::replay::{Texts, WrongKey, facts_of, is_of_rules};
 use super::statements::Lines;
@@ -32,6 +33,8 @@ pub struct Simulated {
     unopened: u64,
     /// Under the registry of their time the rules do not load.
     unloadable: u64,
+    /// The new rules ask what the session did, and those of their time did not.
+    uncounted: u64,
     first_fault: Option<String>,
 }
 
@@ -75,10 +78,7 @@ pub(super) fn simulate(
                 continue;
             }
         };
-        match texts.grants.compiled(facts.grants(), &bundle) {
-            Some(grants) => simulated.compare(line.seq, &decision, &evaluate(&bundle, &grants, &facts)),
-            None => simulated.unopened += 1,
-        }
+        simulated.weigh((line.seq, &decision), &facts, &bundle, texts.grants);
     }
     ensure!(openings.opened > 0 || openings.closed == 0, WrongKey);
     Ok(simulated)
@@ -97,6 +97,24 @@ impl Rewritten<'_> {
 }
 
 impl Simulated {
+    fn weigh(
+        &mut self,
+        (seq, decision): (u64, &Decision),
+        facts: &Facts,
+        bundle: &Bundle,
+        grants: &GrantTexts,
+    ) {
+        // Evaluated, it would be a DENY for want of counts, which says nothing about the rules.
+        if bundle.has_sessions() && facts.session().is_none() && decision.mode == Mode::Gateway {
+            self.uncounted += 1;
+            return;
+        }
+        match grants.compiled(facts.grants(), bundle) {
+            Some(grants) => self.compare(seq, decision, &evaluate(bundle, &grants, facts)),
+            None => self.unopened += 1,
+        }
+    }
+
     fn compare(&mut self, seq: u64, decision: &Decision, judged: &Judgement) {
         let was = (decision.verdict, decision.reason, decision.effect, &decision.rules);
         if was == (judged.verdict, judged.reason, judged.effect, &judged.rules) {
@@ -135,6 +153,7 @@ impl Simulated {
             (self.without_rules, "were made by a kill, a limit, a clock or a person"),
             (self.unopened, "cannot be opened: no body, opening, text or grant of them is here"),
             (self.unloadable, "have a registry under which the rules do not load"),
+            (self.uncounted, "do not say what the session did, and these rules ask"),
         ] {
             if count > 0 {
                 let _ = writeln!(text, "{count} {what}");
@@ -144,5 +163,44 @@ impl Simulated {
             let _ = writeln!(text, "the first: {fault}");
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::replay::tests::{decided_under, with_a_tool};
+    use super::*;
+    use counterfoil_core::json::canonical;
+    use counterfoil_core::session::Summary;
+    use counterfoil_policy::Standing;
+
+    const ASKS: &str = r#"
+        @id("one-a-session")
+        forbid (principal, action, resource) when { context.session.cleared >= 1 };
+    "#;
+
+    fn simulated(session: Option<&Summary>, mode: Mode) -> String {
+        let bundle = Bundle::compile(&with_a_tool(), ASKS).unwrap();
+        let (mut decision, opening) = decided_under(&[], Standing { session, ..Standing::default() });
+        decision.mode = mode;
+        let facts = Facts::parse(&canonical(&opening.facts)).unwrap();
+        let mut simulated = Simulated::default();
+        simulated.weigh((7, &decision), &facts, &bundle, &GrantTexts::default());
+        simulated.lines()
+    }
+
+    /// G13: what nobody counted is no reason to say that the new rules refuse it.
+    #[test]
+    fn decisions_that_do_not_say_what_the_session_did_are_told_apart() {
+        let fresh = Summary::begun_by("act_019355a0c0007000800000000000a001".parse().unwrap());
+        let busy = Summary { cleared: 1, ..fresh.clone() };
+
+        let lines = simulated(None, Mode::Gateway);
+        assert!(lines.contains("0 would change, 0 would not"), "{lines}");
+        assert!(lines.contains("1 do not say what the session did"), "{lines}");
+        assert!(simulated(Some(&fresh), Mode::Gateway).starts_with("0 would change, 1 would not"));
+        assert!(simulated(Some(&busy), Mode::Gateway).contains("would be DENY rule one-a-session"));
+        // A vendor's question has no counts; such rules do refuse it.
+        assert!(simulated(None, Mode::Hook).contains("would be DENY policy_error"));
     }
 }

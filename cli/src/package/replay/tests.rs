@@ -4,6 +4,7 @@ use super::*;
 use counterfoil_core::control::{GrantDocument, Grants as Given};
 use counterfoil_core::id::AgentId;
 use counterfoil_core::nonce::Nonce16;
+use counterfoil_core::session::Summary;
 use counterfoil_core::statement::{Answers, Effect, Environment, Mode, Origin, Verdict};
 use counterfoil_policy::{
     Asked, BaseVerdict, Bundle, Call, Grants, Listed, Refusal, Standing, classify, pin_of,
@@ -35,11 +36,15 @@ fn bundles() -> Bundles {
 }
 
 fn opening(agent: AgentId, now: Timestamp) -> Opening {
+    opening_in(Mode::Gateway, agent, now)
+}
+
+fn opening_in(mode: Mode, agent: AgentId, now: Timestamp) -> Opening {
     let asked = Asked {
         agent,
         principal: Some("u-88"),
         origin: Origin::Mcp,
-        mode: Mode::Gateway,
+        mode,
         env: Environment::Live,
         provider: Some("notes"),
         tool: Some("a tool that is not listed"),
@@ -111,7 +116,7 @@ fn a_decision_that_its_facts_and_bundle_do_not_give_is_named() {
 
 const NONCE: [u8; 16] = [5; 16];
 
-fn with_a_tool() -> String {
+pub(crate) fn with_a_tool() -> String {
     let pin = pin_of(&json!({ "name": "sync" }));
     format!(
         "v = 1\n[provider.notes.tool.sync]\nservice = \"notes\"\nverb = \"execute\"\nnouns = [{{ type = \"tool\" }}]\npin = \"{pin}\"\n"
@@ -133,7 +138,7 @@ fn packed(grants: &[GrantDocument]) -> GrantTexts {
 }
 
 /// A decision about notes/sync, on these facts of what people did, and its opening.
-fn decided_under(given: &[GrantDocument], standing: Standing<'_>) -> (Decision, Opening) {
+pub(crate) fn decided_under(given: &[GrantDocument], standing: Standing<'_>) -> (Decision, Opening) {
     let mut decision = decision();
     let bundle = Bundle::compile(&with_a_tool(), RULES).unwrap();
     let grants = Grants::compile(given, &bundle);
@@ -168,6 +173,7 @@ fn decided_under(given: &[GrantDocument], standing: Standing<'_>) -> (Decision, 
     decision.rules = judged.rules;
     decision.policy = bundle.digest();
     decision.answers = standing.approval.cloned();
+    decision.session = standing.session.map(|done| done.session);
     let given = Given { v: 1, nonce: Nonce16::from_bytes(NONCE), grants: given.to_vec() };
     decision.grants = given.digest_for(decision.agent);
     (decision, Opening { seed, facts: facts.document() })
@@ -238,4 +244,34 @@ fn decisions_by_an_answer_or_under_a_window_are_replayed() {
         said(&approved, opening, &GrantTexts::default()),
         "its facts have another answer than the decision"
     );
+}
+
+/// G13, P8: the session that the gateway counted on is the one it names.
+#[test]
+fn a_decision_names_the_session_that_its_facts_counted() {
+    let other = "ses_019355a0c0007000800000000000f009".parse().unwrap();
+    let done = Summary::begun_by(decision().action);
+    let counted = || decided_under(&[], Standing { session: Some(&done), ..Standing::default() });
+    let why = "its facts have another session than the decision";
+
+    let (mut named, opening) = counted();
+    assert_eq!(named.session, Some(done.session));
+    assert_eq!(said(&named, opening, &GrantTexts::default()), "agrees");
+    named.session = Some(other);
+    assert_eq!(said(&named, counted().1, &GrantTexts::default()), why);
+    assert_eq!(difference(|d| d.session = Some(other)), why);
+}
+
+/// P8: what a vendor declared is named in its decisions, and counted by nobody.
+#[test]
+fn a_decision_that_names_a_vendors_session_is_replayed() {
+    let mut asked = decision();
+    let opening = opening_in(Mode::Hook, asked.agent, asked.at);
+    let facts = Facts::parse(&counterfoil_core::json::canonical(&opening.facts)).unwrap();
+    asked.facts = opening.seed.commit("facts", &facts.digest().to_string()).commitment();
+    asked.mode = Mode::Hook;
+    asked.session = Some("ses_019355a0c0007000800000000000f009".parse().unwrap());
+
+    let texts = Texts { bundles: &bundles(), grants: &GrantTexts::default() };
+    assert!(matches!(again(&asked, &[opening], texts), Again::Agrees));
 }
