@@ -29,6 +29,8 @@ pub enum Reach {
     /// A program and its arguments.
     Command(Vec<String>),
     Url(String),
+    /// Not through the gateway: its vendor calls it, and asks before.
+    Nowhere,
 }
 
 impl From<Vec<String>> for Reach {
@@ -180,6 +182,7 @@ impl Deployment {
             let reach = match &provider.reach {
                 Reach::Command(command) => format!("command = {}", serde_json::to_string(command)?),
                 Reach::Url(url) => format!("url = {}", serde_json::to_string(url)?),
+                Reach::Nowhere => continue,
             };
             write!(config, "\n[provider.{}]\nproject = \"{}\"\n{reach}\n", provider.id, self.project)?;
         }

@@ -22,5 +22,6 @@ mod whole_system {
     mod sessions;
     mod tampering;
     mod tenancy;
+    mod transcripts;
     mod world;
 }
