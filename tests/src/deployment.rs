@@ -208,7 +208,10 @@ impl Deployment {
         std::fs::write(&registry, text)?;
         std::fs::write(&rules, plan.rules.replace("DEADLINE", &thirty_days_ahead()?))?;
         let folder = self.folder().to_owned();
-        counterfoil(&["policy", "pin"], &[("--dir", &folder), ("--registry", &registry)])?;
+        // Nobody lists the tools of a provider that is nowhere.
+        if plan.providers.iter().any(|provider| !matches!(provider.reach, Reach::Nowhere)) {
+            counterfoil(&["policy", "pin"], &[("--dir", &folder), ("--registry", &registry)])?;
+        }
         counterfoil(
             &["policy", "publish"],
             &[("--dir", &folder), ("--registry", &registry), ("--rules", &rules)],

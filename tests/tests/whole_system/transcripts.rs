@@ -127,7 +127,9 @@ fn learn(recorded: &Value, now: &Value, known: &mut BTreeMap<String, String>) {
         let Some(is) = now.get(name) else { continue };
         match (was, is) {
             // Short ones, such as numbers of entries, name nothing by themselves.
-            (Value::String(was), Value::String(is)) if VOLATILE.contains(&name.as_str()) && was.len() > 16 => {
+            (Value::String(was), Value::String(is))
+                if VOLATILE.contains(&name.as_str()) && was.len() > 16 =>
+            {
                 known.insert(was.clone(), is.clone());
             }
             _ if is_receipt(was) => {}
@@ -143,7 +145,8 @@ fn renewed(text: &str, known: &BTreeMap<String, String>) -> String {
 /// The statement signed by the vendor again, since it names other ids now.
 fn signed(body: &str) -> anyhow::Result<String> {
     let mut statement: Value = serde_json::from_str(body)?;
-    let mut signature = statement.as_object_mut().and_then(|members| members.remove("signature")).context("signed")?;
+    let mut signature =
+        statement.as_object_mut().and_then(|members| members.remove("signature")).context("signed")?;
     signature["value"] = base64url(&vendor_key().sign(&canonical(&statement))).into();
     statement["signature"] = signature;
     Ok(statement.to_string())
