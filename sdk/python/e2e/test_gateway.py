@@ -8,13 +8,14 @@ import tempfile
 import time
 import unittest
 import urllib.request
+from pathlib import Path
 
 from counterfoil_sdk.execution import SigningKey
 from counterfoil_sdk.formats.envelope import holds_under
 from counterfoil_sdk.receipts import ReceiptStore
-from counterfoil_sdk.verify import KeySet, verify_receipt
+from counterfoil_sdk.verify import KeySet, verify_package, verify_receipt
 
-from .deployment import PROVIDER, Deployment
+from .deployment import PROGRAM, PROVIDER, Deployment
 
 SEED = "21" * 32
 ARGS = {"path": "/notes/a.txt", "text": '{"a": 1}'}
@@ -118,6 +119,33 @@ class RealGateway(unittest.TestCase):
         direct = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "note_write", "arguments": ARGS}}
         self.assertEqual(self.around(direct)["error"]["data"]["reason"], "capability_missing")
         self.assertEqual(len(self.world.lines("notes.jsonl")), 1)
+
+    def test_then_the_whole_record_verifies_as_the_program_says(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        keys, key = folder / "jwks.json", folder / "key"
+        keys.write_bytes(self.get(f"{self.world.evidence}{self.world.page}/jwks.json"))
+        key.touch(0o600)
+        key.write_text(self.world.api_key)
+        pinned = KeySet.parse(keys.read_bytes())
+        for kind in ("", "--public", "--with-rules"):
+            package = folder / f"package{kind}.zip"
+            asked = [PROGRAM, "package", str(package), "--evidence", self.world.evidence, "--key-file", str(key)]
+            subprocess.run([*asked, *filter(None, [kind])], check=True, stdout=subprocess.DEVNULL)
+            told = subprocess.run([PROGRAM, "verify", package, "--trust", keys, "--json"], stdout=subprocess.PIPE, check=False)
+            theirs, ours = json.loads(told.stdout), verify_package(package, pinned)
+
+            answer = (ours.verdict.answer, ours.exit_code, ours.verdict.why)
+            self.assertEqual(answer, ("UNANCHORED", 10, "all of it holds; only the log operator vouches for its end"))
+            self.assertEqual((theirs["outcome"], told.returncode), answer[:2])
+            for name in ("first", "size", "root", "verified", "withheld", "erased", "findings"):
+                self.assertEqual(getattr(ours, name), theirs[name], f"{kind} {name}")
+            calls = {f"{row['account']} {row['status']}": row["count"] for row in theirs["calls"]}
+            self.assertEqual((ours.calls, ours.open), (calls, theirs["open"]["count"]), kind)
+            self.assertEqual(len(ours.not_checked), len(theirs["not_checked"]), (ours.not_checked, theirs["not_checked"]))
+
+            changed = bytearray(package.read_bytes())
+            changed[len(changed) // 2] ^= 1
+            self.assertEqual(verify_package(bytes(changed), pinned).exit_code, 40, "changed on the way")
 
     def test_then_what_the_rules_do_not_allow_never_reaches_the_provider(self):
         self.ask(2, "tools/call", {"name": "note_write", "arguments": {"path": "/elsewhere/a.txt", "text": "x"}})
