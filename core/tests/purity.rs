@@ -80,6 +80,12 @@ fn code(text: &str) -> String {
     code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
+/// `log::` is a crate's name, and the end of `catalog::`; every other word counts wherever it stands.
+fn says(code: &str, word: &str) -> bool {
+    let begins = |at: usize| !code[..at].ends_with(|before: char| before.is_ascii_alphanumeric());
+    code.match_indices(word).any(|(at, _)| word != "log::" || begins(at))
+}
+
 #[test]
 fn the_source_reaches_for_nothing_outside() {
     let sources = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
@@ -88,7 +94,7 @@ fn the_source_reaches_for_nothing_outside() {
     for path in sources {
         let code = code(&fs::read_to_string(&path).expect("a source file"));
         for word in REACHING_OUT {
-            assert!(!code.contains(word), "{} says `{word}`", path.display());
+            assert!(!says(&code, word), "{} says `{word}`", path.display());
         }
     }
 }
@@ -114,11 +120,14 @@ fn a_clock_a_file_a_socket_a_log_line_and_a_model_would_be_seen() {
         "let text = std::fs::read(path);",
         "let peer = std::net::TcpStream::connect(address);",
         "tracing::info!(\"judged\");",
+        "log::info!(\"judged\");",
+        "std::convert::drop(log::max_level());",
         "let answer = llm.ask(prompt);",
     ] {
         let code = code(&format!("//! tokio, in a comment\n{gained}\n#[cfg(test)]\nuse rand::x;"));
-        let seen = REACHING_OUT.iter().filter(|word| code.contains(**word)).count();
+        let seen = REACHING_OUT.iter().filter(|word| says(&code, word)).count();
         assert!(seen >= 1, "{gained}");
         assert!(!code.contains("tokio") && !code.contains("rand::"));
+        assert!(!says("Catalog::parse(catalog::MAX)", "log::"));
     }
 }

@@ -4,6 +4,7 @@
 //! dropped one later makes it a suspect, and a second pass keeps suspects to the end.
 
 mod open;
+mod vendors;
 
 pub(super) use open::Due;
 
@@ -12,7 +13,9 @@ use crate::digest::Digest;
 use crate::entry::{Entry, Kind};
 use crate::id::ActionId;
 use crate::key::Thumbprint;
-use crate::reconcile::{Cap, Decided, Found, Matter, Observed, Stated, Status, Watch, reconcile, stray};
+use crate::reconcile::{
+    Cap, Decided, Found, Issued, Matter, Observed, Stated, Status, Watch, reconcile, stray,
+};
 use crate::statement::{Clearance, Decision, Finding, FindingCode, Mode, Observation};
 use crate::time::Timestamp;
 use open::Open;
@@ -50,6 +53,9 @@ pub(super) struct Book {
     /// Statements beyond the cap: counted, not named.
     uncounted: BTreeSet<Digest>,
     hidden: bool,
+    /// Whether a decision is among them: what its session was told is not known then.
+    hides_decisions: bool,
+    issued: Issued,
     unjudged: u64,
     last_at: Option<Timestamp>,
     broken: Option<String>,
@@ -72,6 +78,8 @@ impl Book {
             foreign: Cap::default(),
             uncounted: BTreeSet::new(),
             hidden: false,
+            hides_decisions: false,
+            issued: Issued::default(),
             unjudged: 0,
             last_at: None,
             broken: None,
@@ -93,6 +101,7 @@ impl Book {
     }
 
     pub(super) fn decide(&mut self, decision: &Decision, entry: &Entry, due: Due, report: &mut Report) {
+        self.previous(decision, entry);
         let mut matter = Matter::new(Decided::of(decision, entry.body, entry));
         let early = self.early.remove(&entry.body).filter(|(action, _)| *action == decision.action);
         matter.observed = early.map(|(_, observed)| observed);
@@ -186,7 +195,7 @@ impl Book {
     pub(super) fn hide(&mut self, entry: &Entry) {
         match entry.kind {
             Kind::Decision => {
-                self.hidden = true;
+                (self.hidden, self.hides_decisions) = (true, true);
                 if self.kept.as_ref().is_some_and(|kept| kept.contains(&entry.body)) {
                     self.erased.insert(entry.body);
                 }
@@ -227,8 +236,9 @@ impl Book {
         let about_absence = |found: &&Found| {
             matches!(found.code, FindingCode::MissingExecution | FindingCode::OutcomeUnknown)
         };
-        let wanted =
-            self.wanted.values().filter(overdue).filter(|found| !(self.hidden && about_absence(found)));
+        let untold = |found: &&Found| self.hides_decisions && found.code == FindingCode::UnknownPrevious;
+        let wanted = self.wanted.values().filter(overdue);
+        let wanted = wanted.filter(|found| !(untold(found) || self.hidden && about_absence(found)));
         wanted.min_by_key(|found| found.seq).cloned()
     }
 

@@ -13,12 +13,13 @@ use crate::audit::answers::Answers;
 use crate::audit::control::Control;
 use crate::audit::day::Day;
 use crate::audit::{Fault, Place, body};
+use crate::catalog::Catalog;
 use crate::digest::Digest;
 use crate::entry::{Entry, Kind, genesis};
 use crate::execution::Submitted;
 use crate::receipt::is_skewed;
 use crate::reconcile::{DEFAULT_SIGN_WITHIN, Duty, Stated, Terms};
-use crate::statement::{Decision, PublishedType, Received, Statement};
+use crate::statement::{Decision, PublishedType, Received, ReceivedForm, Statement};
 use crate::time::Timestamp;
 use crate::tree::{self, Frontier, Hash};
 use graves::Graves;
@@ -199,8 +200,8 @@ impl<'a> Chain<'a> {
             | Statement::Grant(_)
             | Statement::Resume(_)
             | Statement::Breakglass(_)
-            | Statement::Shadow(_)
-            | Statement::Session(_) => {}
+            | Statement::Shadow(_) => {}
+            Statement::Session(said) => self.book.session(said, entry),
         }
         Ok(())
     }
@@ -233,9 +234,19 @@ impl<'a> Chain<'a> {
         let unreadable = |error: crate::execution::ExecutionError| {
             at(entry.seq, "body", Fault::Unreadable(error.to_string()))
         };
+        let holds = Place::Entry { seq: number(entry.seq), column: "holds" };
+        if received.form == ReceivedForm::Catalog {
+            let catalog = Catalog::parse(&received.bytes.0)
+                .map_err(|error| at(entry.seq, "body", Fault::Unreadable(error.to_string())))?;
+            holds.same(received.holds, self.keys.signed_catalog(&catalog, received, entry.seq))?;
+            if !received.holds {
+                self.book.unsigned_catalog(entry);
+            }
+            return Ok(());
+        }
         let Some(submitted) = Submitted::unwrap(received).map_err(unreadable)? else { return Ok(()) };
         let (standing, thumbprint) = self.keys.standing(&submitted, received, entry.seq);
-        Place::Entry { seq: number(entry.seq), column: "holds" }.same(received.holds, standing.holds())?;
+        holds.same(received.holds, standing.holds())?;
         let stated = Stated::of(&submitted, entry.body, entry, standing);
         self.book.state(stated, thumbprint.as_ref(), report);
         Ok(())

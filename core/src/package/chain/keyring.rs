@@ -3,6 +3,7 @@
 
 use crate::audit::keys::Keys;
 use crate::audit::{Fault, body};
+use crate::catalog::Catalog;
 use crate::entry::Entry;
 use crate::envelope::Envelope;
 use crate::execution::{Said, Submitted};
@@ -109,6 +110,16 @@ impl<'a> Keyring<'a> {
             standing.holds().then(|| (standing, Some(kid.clone())))
         };
         self.keys.executions().find_map(holds).unwrap_or((Standing::Fails, None))
+    }
+
+    /// Whether a key that counts there signed the catalogue: the one that the wrapper says its key id stood for, else any.
+    pub(super) fn signed_catalog(&self, catalog: &Catalog, received: &Received, seq: u64) -> bool {
+        let holds =
+            |key: ProviderKey| Standing::when(|key| catalog.verify(key).is_ok(), Some(&key), seq).holds();
+        match &received.signer.thumbprint {
+            Some(kid) => self.find(kid).is_some_and(holds),
+            None => self.keys.executions().any(|(_, key)| holds(key)),
+        }
     }
 
     /// The manifest's signer, the package's own key files, and who vouches for each provider's key.

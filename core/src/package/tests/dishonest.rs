@@ -3,6 +3,8 @@
 use super::packer::pins;
 use super::scene::Scene;
 use super::{pack, packer_of};
+use crate::digest::Digest;
+use crate::id::SessionId;
 use crate::key::{Execution as ExecutionKey, SigningKey};
 use crate::package::Verdict;
 use crate::statement::{FindingCode, ObservationStatus, Outcome, Verdict as Judged};
@@ -180,4 +182,41 @@ fn a_record_that_is_shorter_than_what_was_kept_is_incomplete_and_another_one_for
 
     let same = pack(&scene).verify_holding(pins(&scene.writer), Some(&kept), &[]);
     assert_eq!(same.verdict, Verdict::Unanchored);
+}
+
+#[test]
+fn a_previous_hash_that_the_session_was_never_told_is_named_and_a_fan_out_is_not() {
+    let session = SessionId::from_uuid(uuid::Uuid::from_u128(9));
+    let mut scene = Scene::new();
+    let head = scene.open(session).to_string();
+    scene.ask(session, Some(head.clone()));
+    let first = scene.last_hash().to_string();
+    for told in [Some(head), Some(first), None] {
+        scene.ask(session, told);
+    }
+    let invented = scene.ask(session, Some(Digest::of(b"?").to_string()));
+    omitted_then_there(scene, FindingCode::UnknownPrevious, invented.action, invented.decision);
+}
+
+#[test]
+fn a_catalogue_that_nobody_signed_is_named_and_one_that_holds_cannot_be_called_forged() {
+    let stranger = SigningKey::<ExecutionKey>::from_seed(&[0x55; 32]);
+    let mut scene = Scene::new();
+    scene.catalog(&SigningKey::from_seed(&[0x21; 32]), true);
+    let forged = scene.catalog(&stranger, false);
+    scene.wait(HOUR);
+    scene.honest_call();
+    match pack(&scene).verify(pins(&scene.writer)).verdict {
+        Verdict::Omitted(found) => {
+            assert_eq!((found.code, found.statement), (FindingCode::CatalogSignature, forged));
+        }
+        other => panic!("{other}"),
+    }
+
+    for (key, holds) in [([0x21; 32], false), ([0x55; 32], true)] {
+        let mut scene = Scene::new();
+        scene.catalog(&SigningKey::from_seed(&key), holds);
+        let report = pack(&scene).verify(pins(&scene.writer));
+        assert!(matches!(report.verdict, Verdict::Broken(_)), "{}", report.verdict);
+    }
 }

@@ -5,7 +5,7 @@ use crate::audit::tests::writer::{Writer, issuer, project};
 use crate::commitment::{Commitment, OpeningSeed};
 use crate::digest::Digest;
 use crate::envelope::Signed;
-use crate::id::ActionId;
+use crate::id::{ActionId, AgentId, KeyId, SessionId};
 use crate::key::{Execution as ExecutionKey, SigningKey};
 use crate::nonce::Nonce16;
 use crate::statement::*;
@@ -92,6 +92,66 @@ impl Scene {
         self.writer.state(signed.said, &key);
         self.writer.commit();
         signed.call
+    }
+
+    /// A vendor's session opens. Returns the hash of its entry.
+    pub(super) fn open(&mut self, session: SessionId) -> Digest {
+        let said = Session {
+            typ: SessionType::V1,
+            iss: issuer(),
+            project: project(),
+            at: self.writer.now,
+            session,
+            event: SessionEvent::Opened,
+            via: KeyId::from_uuid(uuid::Uuid::from_u128(5)),
+            agent: AgentId::from_uuid(uuid::Uuid::from_u128(6)),
+            external: Some(value("external")),
+            declared: Some(value("declared")),
+            principal: Some(value("principal")),
+            request: Some(value("request")),
+            task: None,
+            grant: None,
+            parent: None,
+            started_at: None,
+        };
+        let ledger = Rc::clone(&self.writer.ledger);
+        self.writer.state(said, &ledger);
+        self.writer.commit();
+        self.last_hash()
+    }
+
+    /// A vendor asks, and names that as the call before.
+    pub(super) fn ask(&mut self, session: SessionId, prev: Option<String>) -> Call {
+        let SignedDecision { mut said, call } = self.sign_decision(Verdict::Deny);
+        (said.mode, said.session) = (Mode::Hook, Some(session));
+        said.ask = Some(Ask { seq: 0, prev, at: self.writer.now });
+        let decision = Signed::sign(said.clone(), &*self.writer.decision).digest();
+        self.enter_decision(SignedDecision { said, call: Call { decision, ..call } })
+    }
+
+    pub(super) fn last_hash(&self) -> Digest {
+        let hash = self.writer.rows.entries.last().expect("an entry").hash.as_slice();
+        Digest::from_bytes(hash.try_into().expect("32 bytes"))
+    }
+
+    /// A catalogue that this key signed. Returns the digest of the body.
+    pub(super) fn catalog(&mut self, key: &SigningKey<ExecutionKey>, holds: bool) -> Digest {
+        let mut body = serde_json::json!({"v": 1, "tools": [{"name": "send", "signals": {"op": "send"}}]});
+        let signature = crate::nonce::base64url(&key.sign(&crate::json::canonical(&body)));
+        body["signature"] = serde_json::json!({"kid": "k1", "alg": "Ed25519", "value": signature});
+        let received = Received {
+            typ: ReceivedType::V1,
+            form: ReceivedForm::Catalog,
+            signer: Signer { kid: Some("k1".to_owned()), thumbprint: None },
+            project: project(),
+            at: self.writer.now,
+            holds,
+            bytes: ReceivedBytes(body.to_string().into_bytes()),
+        };
+        let ledger = Rc::clone(&self.writer.ledger);
+        let digest = self.writer.state(received, &ledger);
+        self.writer.commit();
+        digest
     }
 
     pub(super) fn observe(&mut self, call: Call, status: ObservationStatus) {
