@@ -2,6 +2,7 @@
 //! its receipt, fetched and verified. A suite of its own in `scripts/test`, which prints the table.
 
 mod matrix {
+    mod held;
     mod servers;
     mod table;
 }

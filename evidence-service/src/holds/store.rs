@@ -31,7 +31,7 @@ statements! {
               where project_id = $1 and (state = 'open' or not $2) order by hold desc limit $3";
     WITH_SEALED = "select hold, action, decision, seq, agent, provider, tool, state, once_only, asked_at, expires_at, \
                    card_digest, answer, said, until, \
-                   case when state = 'approved' then sealed end as sealed \
+                   sealed \
                    from holds where project_id = $1 and hold = $2";
     STATE = "select state from holds where project_id = $1 and hold = $2";
     NEWEST_OF_CALL = "select hold from holds where project_id = $1 and agent = $2 and call = $3 \

@@ -48,7 +48,10 @@ pub async fn looked_up(
     let over = |ended| Question::Over { action, ended };
     match state.is {
         HoldIs::Open => {
-            let joined = joined(&state, received, house).ok_or(Turn::Unrecorded)?;
+            let Some(joined) = joined(&state, received, house) else {
+                tracing::error!(hold = %state.hold, "an open hold does not open as the call that comes again");
+                return Err(Turn::Unrecorded);
+            };
             Ok((call, Question::Joins(joined)))
         }
         HoldIs::Approved => Err(taken_up(&state, call.received, house)),

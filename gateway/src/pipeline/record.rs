@@ -40,7 +40,10 @@ pub async fn record(priced: Priced, house: &House) -> Result<Recorded, Turn> {
             tracing::warn!(project = %project.id, ?reason, "decision refused by the ledger");
             Err(Turn::Unrecorded)
         }
-        Fate::NotTaken => Err(Turn::Unrecorded),
+        Fate::NotTaken => {
+            tracing::warn!(project = %project.id, "decision not taken by the ledger");
+            Err(Turn::Unrecorded)
+        }
         Fate::InDoubt => {
             not_sent(&judged, &project, house);
             Err(Turn::Unrecorded)

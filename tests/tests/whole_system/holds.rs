@@ -76,6 +76,21 @@ fn a_client_that_gave_up_gets_its_result_by_repeating_the_call() {
     assert!(world.every_receipt_verifies() > 5);
 }
 
+// Upholds G5: whoever repeats a call that is held is asked about once.
+#[test]
+fn repeats_of_a_call_that_is_open_join_one_question() {
+    let world = World::start();
+    let replica = world.deployment.replica().expect("a second of each");
+    let (person, http) = (Person::of(&world), Http::new().expect("a client"));
+    let arguments = listing(&world);
+    for agent in [world.deployment.agent("files"), replica.agent("files"), world.deployment.agent("files")] {
+        let answer = agent.call(&http, "list_directory", &arguments).expect("an answer");
+        assert!(answer.says().expect("a text").contains("repeat the identical call"), "{}", answer.text());
+    }
+
+    assert_eq!(person.says(&["holds", "list"]).lines().count(), 1);
+}
+
 // Upholds G5: one answer, one dispatch, whoever races.
 #[test]
 fn racing_repeats_of_an_approved_call_dispatch_once() {
