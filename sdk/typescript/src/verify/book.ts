@@ -8,6 +8,7 @@ import type { JsonObject } from "../format/json.js";
 import { codeOrder } from "../format/shapes.js";
 import { Cap } from "./cap.js";
 import { stray, type Cleared, type Found } from "./found.js";
+import { Issued } from "./issued.js";
 import { decidedBy, observedBy, type Observed, type Stated } from "./matter.js";
 import { isSettled, termsOf, type Due, type Open } from "./open.js";
 import { reconcile } from "./reconcile.js";
@@ -42,6 +43,9 @@ export class Book {
   /** Statements beyond the cap: counted, not named. */
   private readonly uncounted = new Set<string>();
   private isHidden = false;
+  /** Whether a decision is hidden: what its session was told is not known then. */
+  private hidesDecisions = false;
+  private readonly issued = new Issued();
   private unjudged = 0;
   private lastAt: number | null = null;
   private fault: string | null = null;
@@ -52,8 +56,22 @@ export class Book {
     private readonly kept: ReadonlySet<string> | null,
   ) {}
 
-  decide(decision: JsonObject, entry: Entry, due: Due, report: Report): void {
+  /** `hash`: of the entry. */
+  session(said: JsonObject, hash: string): void {
+    this.issued.follow(said, hash);
+  }
+
+  /** A catalogue that no key signed which counted there. */
+  unsignedCatalog({ body, seq, at }: Entry): void {
+    this.want({ code: "CATALOG_SIGNATURE", action: null, statement: body, seq, since: Date.parse(at) });
+  }
+
+  decide(decision: JsonObject, entry: Entry, hash: string, due: Due, report: Report): void {
     const decided = decidedBy(decision, entry);
+    if (this.issued.isUnknown(decision, hash)) {
+      const { action, at: since } = decided;
+      this.want({ code: "UNKNOWN_PREVIOUS", action, statement: entry.body, seq: entry.seq, since });
+    }
     const early = this.early.get(entry.body);
     const observed = early !== undefined && early.action === decided.action ? early.observed : null;
     this.early.delete(entry.body);
@@ -132,6 +150,7 @@ export class Book {
   hide({ kind, body }: Entry): void {
     if (!["decision", "observation", "execution"].includes(kind)) return;
     this.isHidden = true;
+    this.hidesDecisions ||= kind === "decision";
     if (kind === "decision" && this.kept?.has(body)) this.erased.add(body);
   }
 
@@ -160,7 +179,8 @@ export class Book {
     if (lastAt === null) return null;
     const isAboutAbsence = ({ code }: Found) => code === "MISSING_EXECUTION" || code === "OUTCOME_UNKNOWN";
     const overdue = [...this.wanted.values()].filter((found) => found.since + FINDING_WITHIN < lastAt);
-    const sure = overdue.filter((found) => !(this.isHidden && isAboutAbsence(found)));
+    const isUntold = ({ code }: Found) => this.hidesDecisions && code === "UNKNOWN_PREVIOUS";
+    const sure = overdue.filter((found) => !(this.isHidden && isAboutAbsence(found)) && !isUntold(found));
     return sure.toSorted((one, other) => one.seq - other.seq || codeOrder(one.code) - codeOrder(other.code))[0] ?? null;
   }
 

@@ -97,7 +97,7 @@ export class Chain {
     else if ("withheld" in shown) this.withheld(entry, shown.withheld, report);
     if (named !== null && named !== entry.body) throw new Fault(`its body is \`${named}\`, not \`${entry.body}\``);
     const statement = body === null ? null : yield* this.statement(body, entry);
-    yield* this.follow(statement?.payload ?? null, entry, report);
+    yield* this.follow(statement?.payload ?? null, entry, entryHash, report);
     if (statement) report.verified += 1;
     return yield* this.append(entry, entryHash, hash);
   }
@@ -147,7 +147,7 @@ export class Chain {
   }
 
   /** Takes over what a statement changes, and hands it to the book. */
-  private *follow(said: JsonObject | null, entry: Entry, report: Report): Work<null> {
+  private *follow(said: JsonObject | null, entry: Entry, hash: string, report: Report): Work<null> {
     if (said) this.control?.follow(said, Date.parse(entry.at));
     this.answers.follow(said, entry);
     // Only an epoch entry asks for the root, which costs a hash for every level of the tree.
@@ -164,7 +164,10 @@ export class Chain {
         this.graves.bearsOut(said, entry.seq);
         return null;
       case "decision/v1":
-        this.book.decide(said, entry, this.due(said, entry.seq), report);
+        this.book.decide(said, entry, hash, this.due(said, entry.seq), report);
+        return null;
+      case "session/v1":
+        this.book.session(said, hash);
         return null;
       case "observation/v1":
         this.book.observe(said, entry, report);
@@ -193,6 +196,7 @@ export class Chain {
   }
 
   private *receive(received: JsonObject, entry: Entry, report: Report): Work<null> {
+    if (received.form === "catalog" && received.holds === false) this.book.unsignedCatalog(entry);
     if (FORM_KINDS[String(received.form)] !== "execution") return null;
     const bytes = ofBase64url(String(received.bytes));
     if (!bytes) throw new Fault("its bytes are not base64url");
