@@ -13,7 +13,7 @@ from ..formats.shapes import code_order
 from .matter import Matter, Observed, Stated, decided_by, observed_by
 from .reconcile import Cleared, Terms, reconcile, stray
 from .report import Found, Report, broken
-from .statement import Entry, Payload, millis
+from .statement import Entry, Payload, entry_hash, millis
 
 _MINUTE = 60 * 1000
 _HOUR = 60 * _MINUTE
@@ -91,13 +91,19 @@ class Book:
         self._forged, self._foreign = _Cap(), _Cap()
         # Statements beyond the cap: counted, not named.
         self._uncounted: set[str] = set()
+        # Hashes that sessions were told, from where they were opened: what a vendor may name as the call before.
+        self._told: dict[str, set[str]] = {}
         self._is_hidden = False
+        # Whether a decision is among them: what its session was told is not known then.
+        self._hides_decisions = False
         self._unjudged = 0
         self._last_at: int | None = None
         self._fault: str | None = None
 
     def decide(self, decision: Payload, entry: Entry, due: Due, report: Report) -> None:
         decided = decided_by(decision, entry)
+        if self._is_previous_unknown(decision, entry):
+            self._want(Found("UNKNOWN_PREVIOUS", decided.action, decided.digest, decided.seq, decided.at))
         action, observed = self._early.pop(entry["body"], (None, None))
         matter = Matter(decided, observed if action == decided.action else None)
         self._open[decided.digest] = _Open(matter, due)
@@ -139,6 +145,17 @@ class Book:
                 self._uncounted.add(stated.digest)
         self._settle(named, stated.at, report)
 
+    def session(self, said: Payload, entry: Entry) -> None:
+        """From here on it is known what this session is told; one that closes is told nothing more."""
+        if said["event"] == "opened":
+            self._told.setdefault(said["session"], set()).add(entry_hash(entry))
+        else:
+            self._told.pop(said["session"], None)
+
+    def unsigned_catalog(self, entry: Entry) -> None:
+        """A catalogue that no key signed which counted there."""
+        self._want(Found("CATALOG_SIGNATURE", None, entry["body"], entry["seq"], millis(entry["at"])))
+
     def find(self, said: Payload, own: str, report: Report) -> None:
         code, statement = said["code"], said["statement"]
         report.findings[code] = report.findings.get(code, 0) + 1
@@ -173,6 +190,7 @@ class Book:
         if entry["kind"] not in ("decision", "observation", "execution"):
             return
         self._is_hidden = True
+        self._hides_decisions = self._hides_decisions or entry["kind"] == "decision"
         if entry["kind"] == "decision" and self._is_kept(entry["body"]):
             self._erased.add(entry["body"])
 
@@ -207,8 +225,25 @@ class Book:
         if last_at is None:
             return None
         overdue = (found for found in self._wanted.values() if found.since + _FINDING_WITHIN < last_at)
-        sure = (found for found in overdue if not (self._is_hidden and found.code in _ABOUT_ABSENCE))
+        sure = (found for found in overdue if not self._is_hidden_from(found))
         return min(sure, key=lambda found: (found.seq, code_order(found.code)), default=None)
+
+    def _is_hidden_from(self, found: Found) -> bool:
+        """Whether what it is about may be what cannot be read here."""
+        if found.code == "UNKNOWN_PREVIOUS":
+            return self._hides_decisions
+        return self._is_hidden and found.code in _ABOUT_ABSENCE
+
+    def _is_previous_unknown(self, decision: Payload, entry: Entry) -> bool:
+        """Whether it names a hash that its session was never told; then its own is told. Of a session that was opened before
+        the first entry nobody can say."""
+        told = self._told.get(decision["session"]) if decision["mode"] == "hook" else None
+        if told is None:
+            return False
+        named = decision["ask"] and decision["ask"]["prev"]
+        is_unknown = named is not None and named not in told
+        told.add(entry_hash(entry))
+        return is_unknown
 
     def _named_by(self, stated: Stated) -> str | None:
         """The decision that a statement may be about, or None if there is none."""

@@ -11,6 +11,7 @@ from .answers import Answers
 from .archive import Archive
 from .base import Base, Trust
 from .book import Book, Due
+from .catalog import read_catalog
 from .contents import Line, compare_with
 from .control import Control
 from .days import Days
@@ -176,6 +177,8 @@ class Chain:
                 self._receive(said, entry, report)
             case "finding/v1", dict():
                 self._book.find(said, entry["body"], report)
+            case "session/v1", dict():
+                self._book.session(said, entry)
             case "clearance/v1", dict():
                 self._book.clear(said, entry)
             case _:
@@ -196,16 +199,19 @@ class Chain:
 
     def _receive(self, received: Payload, entry: Entry, report: Report) -> None:
         form = received["form"]
-        if form != "execution-native" and form != "vendor-wire":
+        if form not in ("execution-native", "vendor-wire", "catalog"):
             return
         data = from_base64url(received["bytes"])
         if data is None:
             raise Fault("its bytes are not base64url")
+        if form == "catalog":
+            _demand_holds(received, self._keys.has_signed(read_catalog(data), received, entry["seq"]))
+            if not received["holds"]:
+                self._book.unsigned_catalog(entry)
+            return
         read = read_execution(data, form)
         standing, kid = self._keys.standing(read, received, entry["seq"])
-        if received["holds"] is not standing.holds:
-            says = "holds" if received["holds"] else "fails"
-            raise Fault(f"says that a signature inside of it {says}, and it does not")
+        _demand_holds(received, standing.holds)
         stated = Stated(
             digest=entry["body"], seq=entry["seq"], at=millis(entry["at"]), standing=standing, action=read.action,
             decision=read.decision, provider=read.provider, tool=read.tool, args=read.args, result=read.result,
@@ -225,6 +231,12 @@ class Chain:
             root, note = base.held_roots[self.size]
             if root != self._frontier.root():
                 raise forked(note, base.note)
+
+
+def _demand_holds(received: Payload, holds: bool) -> None:
+    if received["holds"] is not holds:
+        says = "holds" if received["holds"] else "fails"
+        raise Fault(f"says that a signature inside of it {says}, and it does not")
 
 
 def _ended_at(seq: int, error: Exception) -> Ended:

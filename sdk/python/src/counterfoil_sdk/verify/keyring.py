@@ -11,6 +11,7 @@ from ..formats.canonical import signed_text
 from ..formats.encoding import from_base64url
 from ..formats.keys import KeyRefused, KeySet, PublicKey
 from .base import Base
+from .catalog import Catalog
 from .matter import Standing
 from .report import Fault, ProviderPin, Report, broken, unpinned
 from .statement import Entry, Payload, SignedStatement
@@ -29,7 +30,7 @@ class _Known:
     def counts_at(self, seq: int) -> bool:
         return self.introduced < seq and (self.ended is None or self.ended >= seq)
 
-    def standing(self, read: ReadExecution, seq: int) -> Standing:
+    def standing(self, read: ReadExecution | Catalog, seq: int) -> Standing:
         """What this key's signature is worth at a place."""
         if self.introduced >= seq or not read.holds_under(self.key):
             return Standing()
@@ -92,6 +93,14 @@ class Keyring:
             if standing.holds:
                 return standing, kid
         return Standing(), None
+
+    def has_signed(self, catalog: Catalog, received: Payload, seq: int) -> bool:
+        """Whether a key that counts there signed it: the one that the wrapper says its key id stood for, else any."""
+        named = received["signer"]["thumbprint"]
+        if named is not None:
+            key = self._find(named)
+            return key is not None and key.standing(catalog, seq).holds
+        return any(key.standing(catalog, seq).holds for _, key in self._introduced())
 
     def vouch(self, report: Report) -> None:
         """The manifest's signer, the package's own key files, and who vouches for each provider's key."""
