@@ -21,6 +21,7 @@ mod operators;
 mod package;
 mod page;
 mod policy;
+mod provider_check;
 mod registry;
 mod retention;
 mod server;
@@ -108,6 +109,8 @@ enum Command {
     Retention(retention::Arguments),
     /// Say who may see the project's page
     Page(page::Arguments),
+    /// Ask an MCP server over HTTP whether it refuses calls without a fresh capability of their own
+    ProviderCheck(provider_check::Arguments),
     /// Recompute every ledger of a database from its signed bodies; changes nothing
     Fsck(fsck::Arguments),
     /// Copy a project's record to keep it
@@ -137,6 +140,7 @@ impl Program {
             Command::Keys(command) => done(keys::run(command).await),
             Command::Headers(command) => done(headers::run(command)),
             Command::Policy(command) => policy::run(command).await,
+            Command::ProviderCheck(arguments) => provider_check::run(arguments).await,
             Command::Registry(command) => registry::run(command).await,
             Command::Epochs(command) => epochs::run(command).await,
             Command::Forget(arguments) => done(forget::run(arguments).await),

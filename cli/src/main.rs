@@ -14,6 +14,7 @@ mod import;
 mod ledger;
 mod log;
 mod package;
+mod prober;
 mod provider;
 mod remote;
 mod watch;

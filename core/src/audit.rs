@@ -308,6 +308,7 @@ impl Auditor {
             | Statement::Grant(_)
             | Statement::Resume(_)
             | Statement::Breakglass(_)
+            | Statement::Probe(_)
             | Statement::Shadow(_)
             | Statement::Session(_) => Ok(()),
         }

@@ -26,6 +26,7 @@ pub mod key;
 pub mod nonce;
 pub mod note;
 pub mod package;
+pub mod probe;
 pub mod projection;
 pub mod receipt;
 pub mod reconcile;

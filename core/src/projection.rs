@@ -66,6 +66,7 @@ impl Projection {
             | Statement::Coverage(_)
             | Statement::Settings(_)
             | Statement::Tombstone(_)
+            | Statement::Probe(_)
             | Statement::Incident(_)
             | Statement::Resume(_)
             | Statement::Breakglass(_)

@@ -11,6 +11,7 @@ mod key_source;
 mod ledger;
 mod matching;
 mod observation;
+mod probe;
 mod public_text;
 mod received;
 mod session;
@@ -38,6 +39,7 @@ pub use ledger::{
 };
 pub use matching::{Clearance, Finding, FindingCode, Resolution};
 pub use observation::{Observation, ObservationReason, ObservationStatus};
+pub use probe::{Probe, ProbeCase, ProbeOutcome, Tried};
 pub use public_text::PublicText;
 pub use received::{Received, ReceivedBytes, ReceivedForm, Signer};
 pub use session::{Session, SessionEvent};
@@ -86,6 +88,7 @@ types! {
     CoverageType "coverage/v1";
     SettingsType "settings/v1";
     TombstoneType "tombstone/v1";
+    ProbeType "probe/v1";
     KillType "kill/v1";
     IncidentType "incident/v1";
     HoldType "hold/v1";
@@ -121,6 +124,7 @@ pub enum Statement {
     Coverage(Box<Coverage>),
     Settings(Box<Settings>),
     Tombstone(Box<Tombstone>),
+    Probe(Box<Probe>),
     Kill(Box<Kill>),
     Incident(Box<Incident>),
     Hold(Box<Hold>),
@@ -148,6 +152,7 @@ impl Statement {
             "coverage/v1" => read(payload, typ, Self::Coverage),
             "settings/v1" => read(payload, typ, Self::Settings),
             "tombstone/v1" => read(payload, typ, Self::Tombstone),
+            "probe/v1" => read(payload, typ, Self::Probe),
             "kill/v1" => read(payload, typ, Self::Kill),
             "incident/v1" => read(payload, typ, Self::Incident),
             "hold/v1" => read(payload, typ, Self::Hold),
@@ -176,6 +181,7 @@ impl Statement {
             Self::Coverage(_) => Kind::Coverage,
             Self::Settings(_) => Kind::Settings,
             Self::Tombstone(_) => Kind::Tombstone,
+            Self::Probe(_) => Kind::Probe,
             Self::Kill(_) => Kind::Kill,
             Self::Incident(_) => Kind::Incident,
             Self::Hold(_) => Kind::Hold,
@@ -202,6 +208,7 @@ impl Statement {
             | Self::Coverage(_)
             | Self::Settings(_)
             | Self::Tombstone(_)
+            | Self::Probe(_)
             | Self::Kill(_)
             | Self::Incident(_)
             | Self::Hold(_)
@@ -228,6 +235,7 @@ impl Statement {
             Self::Coverage(s) => s.project,
             Self::Settings(s) => s.project,
             Self::Tombstone(s) => s.project,
+            Self::Probe(s) => s.project,
             Self::Kill(s) => s.project,
             Self::Incident(s) => s.project,
             Self::Hold(s) => s.project,
@@ -255,6 +263,7 @@ impl Statement {
             Self::Coverage(s) => Some(&s.iss),
             Self::Settings(s) => Some(&s.iss),
             Self::Tombstone(s) => Some(&s.iss),
+            Self::Probe(s) => Some(&s.iss),
             Self::Kill(s) => Some(&s.iss),
             Self::Incident(s) => Some(&s.iss),
             Self::Hold(s) => Some(&s.iss),
@@ -282,6 +291,7 @@ impl Statement {
             Self::Coverage(s) => s.at,
             Self::Settings(s) => s.at,
             Self::Tombstone(s) => s.at,
+            Self::Probe(s) => s.at,
             Self::Kill(s) => s.at,
             Self::Incident(s) => s.at,
             Self::Hold(s) => s.at,

@@ -25,6 +25,7 @@ mod http;
 pub mod keys;
 pub mod ledger;
 mod packages;
+mod probes;
 mod public;
 mod reconciliation;
 pub mod retention;

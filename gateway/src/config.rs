@@ -24,6 +24,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -59,6 +60,8 @@ pub struct Config {
     pub limits: Limits,
     #[serde(default)]
     pub holds: HoldsConfig,
+    #[serde(default)]
+    pub probes: ProbesConfig,
     #[serde(rename = "project")]
     pub projects: Vec<ProjectConfig>,
     #[serde(default, rename = "provider")]
@@ -112,6 +115,39 @@ impl HoldsConfig {
         waits.all(|wait| *wait <= Self::LONGEST_WAIT_MS)
             && (5..=1440).contains(&self.minutes)
             && self.console_url.as_ref().is_none_or(is_address)
+    }
+}
+
+/// Calls that providers must refuse, to tools that the registry marks harmless. Where it marks none there are none.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProbesConfig {
+    /// Between two probes of a provider; 0 for never, at most a month.
+    pub hours: u32,
+    /// Before the first one after a start.
+    pub first_after_seconds: u32,
+}
+
+impl Default for ProbesConfig {
+    fn default() -> Self {
+        Self { hours: 24, first_after_seconds: 60 }
+    }
+}
+
+impl ProbesConfig {
+    const LONGEST_HOURS: u32 = 744;
+    const LONGEST_FIRST: u32 = 86_400;
+
+    fn adds_up(self) -> bool {
+        self.hours <= Self::LONGEST_HOURS && self.first_after_seconds <= Self::LONGEST_FIRST
+    }
+
+    pub fn every(self) -> Option<Duration> {
+        (self.hours > 0).then(|| Duration::from_secs(3600 * u64::from(self.hours)))
+    }
+
+    pub fn first(self) -> Duration {
+        Duration::from_secs(self.first_after_seconds.into())
     }
 }
 
@@ -205,6 +241,8 @@ pub enum ConfigError {
         "holds: waits are at most 600000 ms, `minutes` 5 to 1440, `console_url` an address of http or https"
     )]
     Holds,
+    #[error("probes: `hours` are at most 744, `first_after_seconds` at most 86400")]
+    Probes,
     #[error("project {0} stands twice")]
     Twice(ProjectId),
 }
@@ -225,6 +263,9 @@ impl Config {
         self.hosts = self.hosts.iter().map(|name| name.to_ascii_lowercase()).collect();
         if !self.holds.adds_up() {
             return Err(ConfigError::Holds);
+        }
+        if !self.probes.adds_up() {
+            return Err(ConfigError::Probes);
         }
         let mut known = BTreeSet::new();
         for project in &self.projects {
@@ -328,6 +369,7 @@ command = ["notes"]
         for (from, to) in [
             ("mode", "moed"),
             ("[[project]]", "[holds]\nminutes = 4\n[[project]]"),
+            ("[[project]]", "[probes]\nhours = 1000\n[[project]]"),
             ("[[project]]", "[holds]\nwait_ms = 600001\n[[project]]"),
             ("[[project]]", "[holds]\nconsole_url = \"javascript:1\"\n[[project]]"),
             ("command = [\"notes\"]", "command = []"),

@@ -10,10 +10,12 @@ use counterfoil_core::definition::Definitions;
 use counterfoil_core::digest::Digest;
 use counterfoil_core::hold::HoldState;
 use counterfoil_core::id::{AgentId, HoldId, InstanceId, KeyId, ProjectId};
+use counterfoil_core::probe::ToldProbe;
 use counterfoil_core::record::{RawRecordAnswer, RecordRequest};
 use counterfoil_core::session::SessionAnswer;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, StatusCode, header};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
 use std::time::Duration;
@@ -126,10 +128,19 @@ impl Evidence {
 
     /// Tells what tools are listed as.
     pub async fn define(&self, definitions: &Definitions) -> Result<(), NoAnswer> {
-        let body = serde_json::to_vec(definitions).expect("definitions have string keys only");
+        self.tell("definitions", definitions).await
+    }
+
+    /// Tells what came of a probe.
+    pub async fn probe(&self, told: &ToldProbe) -> Result<(), NoAnswer> {
+        self.tell("probes", told).await
+    }
+
+    async fn tell(&self, what: &str, body: &impl Serialize) -> Result<(), NoAnswer> {
+        let body = serde_json::to_vec(body).expect("what is told has string keys only");
         let request = self
             .client
-            .post(format!("{}/internal/v1/definitions", self.base))
+            .post(format!("{}/internal/v1/{what}", self.base))
             .header(header::CONTENT_TYPE, "application/json")
             .bearer_auth(self.token.0.as_str())
             .body(body)

@@ -26,6 +26,7 @@ mod metrics;
 mod observation;
 mod past;
 mod pipeline;
+mod probes;
 pub mod raw;
 mod recorder;
 mod self_test;

@@ -24,6 +24,7 @@ mod tell;
 pub use classify::{Classified, Subject};
 pub use clear::{Cleared, Sendable};
 pub use evaluate::Judged;
+pub use mint::audience;
 pub use price::Priced;
 pub use record::Recorded;
 pub use tell::again;

@@ -5,7 +5,7 @@
 
 use crate::chance;
 use crate::clock::LedgerClock;
-use crate::config::{Config, ConfigError, HoldsConfig, ProjectConfig, ProviderConfig};
+use crate::config::{Config, ConfigError, HoldsConfig, ProbesConfig, ProjectConfig, ProviderConfig};
 use crate::control::Follower;
 use crate::definitions::Definitions;
 use crate::evidence::{Evidence, ServiceToken, TokenError};
@@ -21,6 +21,7 @@ use crate::in_flight::InFlight;
 use crate::listener;
 use crate::metrics::Metrics;
 use crate::past::Turns;
+use crate::probes::keep_probing;
 use crate::recorder::{Courier, Recorder};
 use crate::self_test::{SelfTest, until_passed};
 use crate::shelf::Shelf;
@@ -70,6 +71,7 @@ pub struct Gateway {
     address: SocketAddr,
     house: Arc<House>,
     couriers: Vec<(Courier, Messenger)>,
+    probes: ProbesConfig,
 }
 
 /// Binds, serves until `shutdown`, drains.
@@ -128,7 +130,7 @@ impl Gateway {
             keys,
             calls: TaskTracker::new(),
         });
-        Ok(Self { listener, metrics, address, house, couriers })
+        Ok(Self { listener, metrics, address, house, couriers, probes: config.probes })
     }
 
     pub fn local_addr(&self) -> SocketAddr {
@@ -142,9 +144,12 @@ impl Gateway {
             let control = project.control.clone();
             let stop = stop_following.clone();
             followers.spawn(async move { control.follow(stop).await });
+            let of_probes = project.clone();
             let (project, house, stop) = (project.clone(), self.house.clone(), stop_following.clone());
             let address = self.address;
             followers.spawn(async move { until_passed(project, house, address, stop).await });
+            let (project, house, stop) = (of_probes, self.house.clone(), stop_following.clone());
+            followers.spawn(async move { keep_probing(project, house, self.probes, stop).await });
         }
         let (tidied, stop_tidying) = (self.house.clone(), stop_following.clone());
         followers.spawn(async move { tidied.fleet.keep_tidy(stop_tidying).await });

@@ -69,6 +69,7 @@ pub struct Tool {
     shown_to: Option<BTreeSet<AgentId>>,
     dimensions: Dimensions,
     risk: Risk,
+    harmless: bool,
     redact: Vec<String>,
     fields: BTreeMap<String, Field>,
 }
@@ -221,6 +222,12 @@ impl Tool {
 
     pub(crate) fn dimensions(&self) -> &Dimensions {
         &self.dimensions
+    }
+
+    /// Whether it may run at any time with any arguments: the gateway calls it with capabilities that must be refused, and a
+    /// provider that refuses them does not run it.
+    pub fn is_harmless(&self) -> bool {
+        self.harmless
     }
 
     /// How much a person should look before they say yes; high where nobody said.

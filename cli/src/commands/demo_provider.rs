@@ -71,7 +71,8 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     Ok(provider.serve(BufReader::new(stdin()), stdout()).await?)
 }
 
-fn environment(text: &str) -> Result<Environment, String> {
+/// `live` or `test`, for clap.
+pub(super) fn environment(text: &str) -> Result<Environment, String> {
     let mut all = Environment::ALL.iter().copied();
     all.find(|env| env.as_str() == text).ok_or_else(|| "`live` or `test`".to_owned())
 }

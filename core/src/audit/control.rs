@@ -88,6 +88,7 @@ impl Control {
             | Statement::Clearance(_)
             | Statement::Resolution(_)
             | Statement::Tombstone(_)
+            | Statement::Probe(_)
             | Statement::Incident(_)
             | Statement::Hold(_)
             | Statement::Answer(_)

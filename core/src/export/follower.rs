@@ -173,6 +173,7 @@ impl Follower {
             | Statement::Grant(_)
             | Statement::Resume(_)
             | Statement::Breakglass(_)
+            | Statement::Probe(_)
             | Statement::Shadow(_)
             | Statement::Session(_) => Ok(()),
         }

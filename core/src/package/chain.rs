@@ -200,6 +200,7 @@ impl<'a> Chain<'a> {
             | Statement::Grant(_)
             | Statement::Resume(_)
             | Statement::Breakglass(_)
+            | Statement::Probe(_)
             | Statement::Shadow(_) => {}
             Statement::Session(said) => self.book.session(said, entry),
         }

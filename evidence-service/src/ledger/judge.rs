@@ -134,6 +134,7 @@ fn fate(candidate: &Candidate, head: &Head, facts: &Facts, at: Timestamp, so_far
         | Statement::Coverage(_)
         | Statement::Settings(_)
         | Statement::Tombstone(_)
+        | Statement::Probe(_)
         | Statement::Kill(_)
         | Statement::Incident(_)
         | Statement::Hold(_)

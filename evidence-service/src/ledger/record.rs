@@ -117,6 +117,7 @@ impl Job for Batch {
                 | Statement::Coverage(_)
                 | Statement::Settings(_)
                 | Statement::Tombstone(_)
+                | Statement::Probe(_)
                 | Statement::Kill(_)
                 | Statement::Incident(_)
                 | Statement::Hold(_)

@@ -67,6 +67,7 @@ pub(super) struct Gathered {
     pub(super) about: HashMap<ActionId, Vec<Seen>>,
     pub(super) keys: Vec<Seen>,
     pub(super) coverage: Option<Seen>,
+    pub(super) probes: Vec<Seen>,
     /// The newest answers of people.
     pub(super) answers: Vec<Seen>,
     /// Grants that stand, counted up to [`MOST_COUNTED`].
@@ -112,6 +113,8 @@ const ABOUT_EACH: i64 = 6;
 /// Keys come and go by hand.
 const KEYS: i64 = 500;
 const VERSIONS: i64 = 20;
+/// The newest of each provider is shown; gateways probe each once a day.
+const PROBES: i64 = 400;
 /// Of how many the page says how the people were known.
 const ANSWERS: i64 = 50;
 
@@ -129,6 +132,7 @@ pub(super) async fn gather(
     let (tallies, call_tallies) = try_join(store::tallies(&tx), store::call_tallies(&tx)).await?;
     let (keys, coverage, retention_days) =
         try_join!(store::keys(&tx, KEYS), store::coverage(&tx), settings::store::retention_days(&tx))?;
+    let probes = store::probes(&tx, PROBES).await?;
     let now = clock::now();
     let most = i64::try_from(MOST_COUNTED).unwrap_or(i64::MAX);
     let (answers, grants) =
@@ -171,6 +175,7 @@ pub(super) async fn gather(
         about,
         keys,
         coverage,
+        probes,
         answers,
         grants,
         in_force,

@@ -85,6 +85,7 @@ async fn no_page_reads_more_because_there_are_more_entries() {
         (store::DAYS, vec![&project, &0_i64, &1000_i64]),
         (store::KEYS, vec![&project, &500_i64]),
         (store::COVERAGE, vec![&project]),
+        (store::PROBES, vec![&project, &400_i64]),
         (store::ANSWERS, vec![&project, &lists]),
         (store::STANDING_GRANTS, vec![&project, &far, &counted]),
         (store::RULES, vec![&project, &far, &20_i64]),

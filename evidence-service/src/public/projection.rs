@@ -17,7 +17,8 @@ use counterfoil_core::key::{Purpose, Thumbprint};
 use counterfoil_core::package::{Line, Withheld};
 use counterfoil_core::statement::{
     AnsweredBy, Class, Counts, Coverage, Decision, Effect, Finding, FindingCode, KeyEvent, KeyStatement,
-    Observation, ProviderCoverage, Received, ReceivedForm, Scope, Signer, Statement, Verdict,
+    Observation, Probe, ProbeOutcome, ProviderCoverage, Received, ReceivedForm, Scope, Signer, Statement,
+    Verdict,
 };
 use counterfoil_core::time::Timestamp;
 use serde::Serialize;
@@ -302,6 +303,12 @@ pub(super) fn coverage(row: &Seen) -> Option<(Vec<ProviderCoverage>, Option<Stri
     Some((providers.clone(), reason.as_ref().map(ToString::to_string)))
 }
 
+/// What a gateway tried of a provider.
+pub(super) fn probe(row: &Seen) -> Option<&Probe> {
+    let Statement::Probe(probe) = row.statement()? else { return None };
+    Some(probe)
+}
+
 /// The action that an entry is about.
 pub(super) fn action_of(row: &Seen) -> Option<ActionId> {
     match row.statement()? {
@@ -319,6 +326,7 @@ pub(super) fn action_of(row: &Seen) -> Option<ActionId> {
         | Statement::Coverage(_)
         | Statement::Settings(_)
         | Statement::Tombstone(_)
+        | Statement::Probe(_)
         | Statement::Kill(_)
         | Statement::Incident(_)
         | Statement::Grant(_)
@@ -372,6 +380,13 @@ fn says(statement: &Statement) -> (String, Option<Verdict>, String) {
         Statement::Tombstone(tombstone) => {
             text(tombstone.epoch.clone(), format!("entries {} to {}", tombstone.first, tombstone.last))
         }
+        Statement::Probe(probe) => {
+            let refused = probe.count(ProbeOutcome::Refused);
+            text(
+                format!("{}: {}", probe.provider, probe.tool),
+                format!("{refused} of {} refused", probe.cases.len()),
+            )
+        }
         Statement::Kill(kill) => text(scope(kill.scope.as_ref()), format!("generation {}", kill.generation)),
         Statement::Resume(resume) => text(scope(resume.scope.as_ref()), String::new()),
         Statement::Hold(hold) => text(hold.hold.to_string(), hold.event.to_string()),
@@ -424,6 +439,7 @@ fn facts(statement: &Statement) -> Vec<Fact> {
         | Statement::Coverage(_)
         | Statement::Settings(_)
         | Statement::Tombstone(_)
+        | Statement::Probe(_)
         | Statement::Kill(_)
         | Statement::Incident(_)
         | Statement::Hold(_)

@@ -31,6 +31,8 @@ statements! {
             from entries e where e.project_id = $1 and e.kind = 'key' order by e.seq limit $2";
     COVERAGE = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
                 from entries e where e.project_id = $1 and e.kind = 'coverage' order by e.seq desc limit 1";
+    PROBES = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
+              from entries e where e.project_id = $1 and e.kind = 'probe' order by e.seq desc limit $2";
     RULES = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
              from entries e where e.project_id = $1 and e.kind = 'rules' and e.at <= $2 order by e.seq desc limit $3";
     REGISTRY = "select e.seq, e.at, e.kind, e.body_digest, e.prev, e.body, e.path, null::text as note \
@@ -134,6 +136,11 @@ pub(super) async fn standing_grants(
 /// The newest declaration of coverage.
 pub(super) async fn coverage(tx: &ProjectTx<'_>) -> Result<Option<Seen>, DatabaseError> {
     Ok(seen(tx, &tx.rows(COVERAGE, &[&tx.project().uuid()]).await?)?.pop())
+}
+
+/// The newest probes, newest first.
+pub(super) async fn probes(tx: &ProjectTx<'_>, most: i64) -> Result<Vec<Seen>, DatabaseError> {
+    seen(tx, &tx.rows(PROBES, &[&tx.project().uuid(), &most]).await?)
 }
 
 /// Publications of rules until then, newest first.

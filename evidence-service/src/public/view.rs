@@ -32,7 +32,7 @@ pub(super) use action::{ActionView, GatheredAction};
 pub(super) use calls::{Call, Calls, Three, by_action};
 pub(super) use changes::ToolChange;
 pub(super) use counts::{Counts, Sum};
-pub(super) use coverage::{CoverageLine, Declared, Terms};
+pub(super) use coverage::{CoverageLine, Declared, Probed, Terms};
 pub(super) use findings::{Findings, Listed, Standing};
 pub(super) use keys::KeyLife;
 pub(super) use reach::{Change, GatheredChange, Reach, SaidRule};

@@ -23,7 +23,7 @@ use crate::public::gather::Memory;
 use crate::public::log::Published;
 use crate::{
     catalogs, console, control, coverage, declared, definitions, executions, health, holds, ledger, packages,
-    public,
+    probes, public,
 };
 
 // A page or a receipt is a few rows; what takes longer has met a database that does not answer.
@@ -143,6 +143,7 @@ pub(super) fn internal(config: &Config, ledger: Arc<Ledger>, vendors: Router) ->
         .route("/internal/v1/holds/{hold}", get(holds::routes::hold))
         .route("/internal/v1/sessions", get(ledger::routes::session))
         .route("/internal/v1/asked", post(declared::routes::asked))
+        .route("/internal/v1/probes", post(probes::routes::probes))
         .route("/internal/v1/projects", get(control::routes::projects))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))

@@ -13,7 +13,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::answers::recorded;
-use crate::deployment::{Deployment, Service, new_project};
+use crate::deployment::{Deployment, Service, new_project, now};
 use crate::gateway::{Judged, decision, fresh_action, fresh_uuid, record, sign, statement};
 use crate::holding::hold;
 use crate::provider::{execution, native};
@@ -78,6 +78,10 @@ fn asked(route: &'static str, names: &Names) -> Option<(String, Option<Value>)> 
             return Some((format!("{path}?project={project}&key=key_{}", "0193".repeat(8)), None));
         }
         "/internal/v1/definitions" => Some(json!({"v": 1, "project": project, "definitions": []})),
+        "/internal/v1/probes" => Some(json!({
+            "v": 1, "project": project, "provider": "notes", "tool": "note_list", "began_at": now(),
+            "cases": [{"case": "missing", "outcome": "refused"}],
+        })),
         "/internal/v1/record" => {
             Some(json!({"v": 1, "instance": "gwi_019355a0c0007000800000000000a001", "items": [
                 {"item": "opening", "project": project, "decision": names.decision, "jwe": "a.b.c.d.e"},

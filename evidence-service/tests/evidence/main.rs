@@ -26,6 +26,7 @@ mod outcomes;
 mod packages;
 mod pages;
 mod planted;
+mod probes;
 mod provider;
 mod provider_keys;
 mod public;

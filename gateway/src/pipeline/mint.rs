@@ -2,9 +2,9 @@
 
 use super::Recorded;
 use crate::capability::Slip;
+use crate::control::Control;
 use crate::house::House;
 use counterfoil_core::id::ProviderId;
-use counterfoil_core::issuer::Issuer;
 use serde_json::Value;
 
 /// The slip that the decision names, bound to these arguments and input responses. None where it names none.
@@ -15,11 +15,7 @@ pub fn mint(
 ) -> Option<String> {
     let (call, decided) = (&recorded.judged.call, &recorded.judged.decided);
     let provider = call.provider()?;
-    let entry = call.control.bundle.registry().provider(provider.as_str())?;
-    let aud = match entry.resource() {
-        Some(resource) => resource.to_owned(),
-        None => default_audience(call.control.iss(), provider),
-    };
+    let aud = audience(&call.control, provider)?;
     let caller = &call.received.caller;
     let principal = caller.principal.as_deref();
     let decision = decided.signed.payload();
@@ -38,7 +34,10 @@ pub fn mint(
     Some(slip.mint(now, &house.keys.capability))
 }
 
-/// A provider without a registered resource id.
-fn default_audience(iss: &Issuer, provider: &ProviderId) -> String {
-    format!("urn:counterfoil:{}:{provider}", iss.name())
+/// For whom a provider's slips are: its registered resource id, or else one made of the project and its own id. None for
+/// a provider that the registry does not name.
+pub fn audience(control: &Control, provider: &ProviderId) -> Option<String> {
+    let entry = control.bundle.registry().provider(provider.as_str())?;
+    let own = || format!("urn:counterfoil:{}:{provider}", control.iss().name());
+    Some(entry.resource().map_or_else(own, str::to_owned))
 }

@@ -16,6 +16,7 @@ use counterfoil_core::envelope::{Envelope, Signed};
 use counterfoil_core::execution::Submitted;
 use counterfoil_core::id::{KeyId, ProjectId, ProviderId};
 use counterfoil_core::key::{Log, SigningKey};
+use counterfoil_core::probe::ToldProbe;
 use counterfoil_core::receipt::Receipt;
 use counterfoil_core::record::{
     ExecutionItem, Item, ItemAnswer, RecordAnswer, RecordRequest, Recorded, RefusedReason, StatementItem,
@@ -74,6 +75,7 @@ pub struct LedgerState {
     pub executions: Vec<(ProviderId, String)>,
     /// What it was told that tools are listed as.
     pub definitions: Vec<Definition>,
+    pub probes: Vec<ToldProbe>,
     /// How many items each record request had.
     pub batches: Vec<usize>,
     frontier: Frontier,
@@ -109,6 +111,7 @@ impl Ledger {
                 silent_about_sessions: false,
                 executions: Vec::new(),
                 definitions: Vec::new(),
+                probes: Vec::new(),
                 batches: Vec::new(),
                 frontier: Frontier::empty(),
                 prev,
@@ -124,6 +127,7 @@ impl Ledger {
             .route("/internal/v1/holds", get(holds::newest))
             .route("/internal/v1/holds/{hold}", get(holds::one))
             .route("/internal/v1/definitions", post(definitions))
+            .route("/internal/v1/probes", post(probes))
             .route("/v1/{*rest}", any(vendor))
             .with_state(ledger.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -246,6 +250,11 @@ async fn definitions(State(ledger): State<Arc<Ledger>>, Json(told): Json<Definit
         return StatusCode::SERVICE_UNAVAILABLE;
     }
     state.definitions.extend(told.definitions);
+    StatusCode::NO_CONTENT
+}
+
+async fn probes(State(ledger): State<Arc<Ledger>>, Json(told): Json<ToldProbe>) -> StatusCode {
+    ledger.lock().probes.push(told);
     StatusCode::NO_CONTENT
 }
 

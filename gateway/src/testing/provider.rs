@@ -27,7 +27,9 @@ pub fn tools() -> Vec<Value> {
         json!({"name": name, "description": format!("{name}, described"), "x-unknown": 1.0,
                "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}}})
     };
-    ["note_read", "note_write", "slow", "die", "flood", "odd", "fail", "unheard_of"].map(tool).to_vec()
+    ["note_read", "note_write", "slow", "die", "flood", "odd", "fail", "guarded", "unheard_of"]
+        .map(tool)
+        .to_vec()
 }
 
 /// Beside the log: while it is there, the provider describes `note_read` in other words.
@@ -123,6 +125,10 @@ fn call(id: &str, params: &str) {
         "die" => std::process::exit(3),
         "flood" => say(&result(id, &format!(r#"{{"content":"{}"}}"#, "x".repeat(17 << 20)))),
         "odd" => say(&result(id, "[1]")),
+        // As a guard says it, without one.
+        "guarded" => say(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":4030,"message":"no","data":{{"reason":"capability_time"}}}}}}"#
+        )),
         "fail" => say(&format!(
             r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":4031,"message":"no such note","data":{{"n":123456789012345678901234567890}}}}}}"#
         )),

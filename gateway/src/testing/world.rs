@@ -166,6 +166,7 @@ fn config(folder: &TempDir, evidence_url: String) -> Config {
         origins: Default::default(),
         limits: Default::default(),
         holds: crate::config::HoldsConfig { wait_ms: 0, ..Default::default() },
+        probes: crate::config::ProbesConfig { hours: 0, first_after_seconds: 0 },
         projects: vec![ProjectConfig { id: PROJECT.parse().expect("an id"), log_key: None }],
         providers: [("notes".parse().expect("an id"), provider)].into(),
     }
@@ -221,7 +222,7 @@ fn registry() -> String {
         let (verb, operation) = match name {
             "unheard_of" => continue,
             "note_write" => ("delete", "delete"),
-            "slow" | "die" | "flood" | "odd" | "fail" | "note_read" => ("read", "read"),
+            "slow" | "die" | "flood" | "odd" | "fail" | "guarded" | "note_read" => ("read", "read"),
             other => panic!("{other} is in no registry"),
         };
         text.push_str(&format!(

@@ -105,6 +105,7 @@ fn tools(place: String, before: &Tool, after: &Tool, found: &mut Vec<Difference>
     members.compare("action", before.action(), after.action());
     members.compare("nouns", nouns(before), nouns(after));
     members.compare("pin", or_none(before.pin.as_ref()), or_none(after.pin.as_ref()));
+    members.compare("harmless", before.harmless.to_string(), after.harmless.to_string());
     members.compare("risk", before.risk.to_string(), after.risk.to_string());
     let (was, is) = (&before.dimensions, &after.dimensions);
     members.compare("operation", unknown(was.operation.as_ref()), unknown(is.operation.as_ref()));

@@ -54,6 +54,8 @@ pub(super) struct ToolText {
     pub reversibility: Option<Reversibility>,
     #[serde(default)]
     pub risk: Risk,
+    #[serde(default)]
+    pub harmless: bool,
     /// Agents that may know of it; everybody when absent.
     pub shown_to: Option<BTreeSet<AgentId>>,
     #[serde(default)]

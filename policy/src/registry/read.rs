@@ -100,6 +100,7 @@ fn tool(place: &str, name: ToolName, text: ToolText, store: Store, defects: &mut
             reversibility: text.reversibility,
         },
         risk: text.risk,
+        harmless: text.harmless,
         redact: text.redact,
     }
 }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::public::view::{CoverageLine, Declared};
+use crate::public::view::{CoverageLine, Declared, Probed};
 
 pub(super) fn section(lines: &[CoverageLine]) -> Markup {
     html! {
@@ -11,7 +11,7 @@ pub(super) fn section(lines: &[CoverageLine]) -> Markup {
             p {
                 "Which providers can be reached around the gateway. What is " b { "declared" } " is the operator's word; what is "
                 b { "measured" } " is what came by the gateway, and cannot show what did not; what is " b { "probed" }
-                " was tried from outside."
+                " was tried by a gateway: calls whose capability must be refused, to a tool that is marked harmless."
             }
             @if lines.is_empty() {
                 p { "Nothing is declared, nothing was measured, nothing was probed." }
@@ -50,7 +50,7 @@ fn row(line: &CoverageLine) -> Markup {
                 (measured.waiting) " waiting, " (measured.disagreeing) " in disagreement"
                 @if measured.not_allowed > 0 { "; " (measured.not_allowed) " more not allowed" }
             }
-            td { "not probed" }
+            td { @match &line.probed { Some(probed) => (found(probed)), None => "not probed" } }
         }
     }
 }
@@ -61,6 +61,19 @@ fn said(declared: &Declared) -> Markup {
             (declared.basis) " at " (declared.at) ", entry " (declared.seq)
             @if let Some(reason) = &declared.reason { ": " (reason) }
         }
+    }
+}
+
+fn found(probed: &Probed) -> Markup {
+    html! {
+        @if probed.refused < probed.tried {
+            strong.bad { "NOT ALL REFUSED: " } "probed, " (probed.refused) " of " (probed.tried) " refused"
+        } @else {
+            "probed, " (probed.refused) " of " (probed.tried) " refused"
+        }
+        @if !probed.passed.is_empty() { "; answered with a result: " (probed.passed.join(", ")) }
+        @if !probed.unclear.is_empty() { "; unclear: " (probed.unclear.join(", ")) }
+        " " span.soft { "at " (probed.at) ", tool " (probed.tool) ", entry " (probed.seq) }
     }
 }
 

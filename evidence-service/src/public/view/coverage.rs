@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use counterfoil_core::statement::Share;
+use counterfoil_core::statement::{Probe, ProbeOutcome, Share};
 use counterfoil_core::time::Timestamp;
 use serde::Serialize;
 
 use super::super::gather::Gathered;
-use super::super::projection;
+use super::super::projection::{self, Seen};
 use super::words;
 
 #[derive(Clone, Debug, Serialize)]
@@ -18,7 +18,7 @@ pub(in crate::public) struct CoverageLine {
     /// What the published registry says, which is the operator's word too.
     pub(in crate::public) registry: Option<Terms>,
     pub(in crate::public) measured: Measured,
-    /// What a probe from outside found. Nothing probes yet.
+    /// What the newest probe found.
     pub(in crate::public) probed: Option<Probed>,
 }
 
@@ -51,8 +51,37 @@ pub(in crate::public) struct Measured {
     pub(in crate::public) not_allowed: u64,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(in crate::public) enum Probed {}
+/// What the newest `probe/v1` of a provider says: a gateway's word.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::public) struct Probed {
+    pub(in crate::public) tool: String,
+    pub(in crate::public) refused: usize,
+    pub(in crate::public) tried: usize,
+    /// Cases that were answered with a result, by name.
+    pub(in crate::public) passed: Vec<&'static str>,
+    /// Cases of which nobody can say.
+    pub(in crate::public) unclear: Vec<&'static str>,
+    pub(in crate::public) seq: u64,
+    pub(in crate::public) at: Timestamp,
+}
+
+impl Probed {
+    fn of(row: &Seen, probe: &Probe) -> Self {
+        let named = |outcome| {
+            let cases = probe.cases.iter().filter(|tried| tried.outcome == outcome);
+            cases.map(|tried| tried.case.as_str()).collect()
+        };
+        Self {
+            tool: probe.tool.to_string(),
+            refused: probe.count(ProbeOutcome::Refused),
+            tried: probe.cases.len(),
+            passed: named(ProbeOutcome::Passed),
+            unclear: named(ProbeOutcome::Unclear),
+            seq: row.entry.seq,
+            at: row.entry.at,
+        }
+    }
+}
 
 pub(super) fn lines(found: &Gathered) -> Vec<CoverageLine> {
     let mut lines: BTreeMap<String, CoverageLine> = BTreeMap::new();
@@ -80,6 +109,12 @@ pub(super) fn lines(found: &Gathered) -> Vec<CoverageLine> {
                 reason: reason.clone(),
             });
         }
+    }
+    for (row, probe) in found.probes.iter().filter_map(|row| Some((row, projection::probe(row)?))) {
+        let provider = probe.provider.to_string();
+        let line = lines.entry(provider.clone()).or_insert_with(|| line(&provider));
+        // The newest comes first.
+        line.probed.get_or_insert_with(|| Probed::of(row, probe));
     }
     for tally in found.call_tallies.iter().filter(|tally| !tally.provider.is_empty()) {
         let line = lines.entry(tally.provider.clone()).or_insert_with(|| line(&tally.provider));
