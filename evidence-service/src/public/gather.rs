@@ -130,21 +130,16 @@ pub(super) async fn gather(
     let tx = client.begin_snapshot(visit.project).await?;
     let (head, closed, audit) = try_join!(store::head(&tx), memory.totals.of(&tx), store::audit(&tx))?;
     let (tallies, call_tallies) = try_join(store::tallies(&tx), store::call_tallies(&tx)).await?;
-    let (keys, coverage, retention_days) =
-        try_join!(store::keys(&tx, KEYS), store::coverage(&tx), settings::store::retention_days(&tx))?;
-    let probes = store::probes(&tx, PROBES).await?;
+    let (coverage, probes) = try_join(store::coverage(&tx), store::probes(&tx, PROBES)).await?;
+    let (keys, retention_days) =
+        try_join(store::keys(&tx, KEYS), settings::store::retention_days(&tx)).await?;
     let now = clock::now();
-    let most = i64::try_from(MOST_COUNTED).unwrap_or(i64::MAX);
-    let (answers, grants) =
-        try_join(store::answers(&tx, ANSWERS), store::standing_grants(&tx, now, most)).await?;
+    let grants = store::standing_grants(&tx, now, MOST_COUNTED.cast_signed());
+    let (answers, grants) = try_join(store::answers(&tx, ANSWERS), grants).await?;
     let in_force = memory.reach.at(ledger, &tx, now).await?;
     let versions = store::rules(&tx, now, VERSIONS).await?.iter().filter_map(projection::published).collect();
     let change = match asked.days {
-        Some((from, to)) => {
-            let before = memory.reach.at(ledger, &tx, from.end).await?;
-            let after = memory.reach.at(ledger, &tx, to.end).await?;
-            Some(GatheredChange { from: from.text, to: to.text, before, after })
-        }
+        Some(days) => Some(changed(ledger, memory, &tx, days).await?),
         None => None,
     };
     let findings = findings(&tx, asked.findings_below).await?;
@@ -185,6 +180,18 @@ pub(super) async fn gather(
         entries: entries.iter().map(PublicEntry::of).collect(),
         older,
     })
+}
+
+/// What was in force at the ends of two days.
+async fn changed(
+    ledger: &Ledger,
+    memory: &Memory,
+    tx: &ProjectTx<'_>,
+    (from, to): (Day, Day),
+) -> Result<GatheredChange, ApiError> {
+    let before = memory.reach.at(ledger, tx, from.end).await?;
+    let after = memory.reach.at(ledger, tx, to.end).await?;
+    Ok(GatheredChange { from: from.text, to: to.text, before, after })
 }
 
 impl Day {
