@@ -1,6 +1,6 @@
 //! `counterfoil init`: makes a deployment in a folder and shows its API key once.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use counterfoil_core::issuer::Host;
@@ -72,6 +72,10 @@ pub struct Arguments {
     #[arg(long, default_value = "127.0.0.1")]
     listen: IpAddr,
 
+    /// Where people answer held calls, like 127.0.0.1:8790; without it there is no console
+    #[arg(long)]
+    console: Option<SocketAddr>,
+
     /// Print one JSON document instead of lines
     #[arg(long)]
     json: bool,
@@ -95,6 +99,7 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
         None => (DatabaseKind::Managed, Database::managed(&folder)?),
     };
     let ports = arguments.ports.settle()?.reached_at(arguments.listen);
+    let ports = Ports { console: arguments.console, ..ports };
     let host = arguments.host.to_string();
     let wish = Wish {
         host: &host,

@@ -127,7 +127,7 @@ pub fn write_gateway(
 ) -> anyhow::Result<()> {
     let sealed = providers.values().any(|plan| !plan.sealed_headers.is_empty());
     let provider = providers.iter().map(|(id, plan)| (id, GatewayProvider { project, plan })).collect();
-    let console_url = ports.console.map(|address| format!("http://{address}"));
+    let console_url = ports.console_url();
     let file = GatewayFile {
         listen: ports.gateway.to_string(),
         evidence_url: ports.internal_url(),

@@ -84,6 +84,11 @@ impl Ports {
         format!("http://{}", from_here(self.evidence))
     }
 
+    /// Where a person on this machine finds the console.
+    pub fn console_url(&self) -> Option<String> {
+        self.console.map(|console| format!("http://{}", from_here(console)))
+    }
+
     pub fn internal_url(&self) -> String {
         format!("http://{}", self.internal)
     }

@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES = COMPOSE["services"]
 AS_ROOT = os.geteuid() == 0
-SECRET = re.compile(r"cf[ks]_[A-Za-z0-9_-]{20}")
+SECRET = re.compile(r"cf[kos]_[A-Za-z0-9_-]{20}")
 
 
 def check(holds, what):

@@ -60,6 +60,27 @@ def secrets_are_apart(machine):
             check(read.returncode != 0, f"{service} cannot read {name}")
 
 
+def ask(path, token, body=None):
+    headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+    request = urllib.request.Request(f"http://127.0.0.1:8790{path}", body and json.dumps(body).encode(), headers)
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30) as answer:
+        return json.load(answer)
+
+
+def answers_at_the_console(machine, key):
+    """An operator's token opens the console, and an agent's key finds nothing there."""
+    words = ["counterfoil", "operators", "new", "ops-1", "--role", "operator", "--dir", "/var/lib/counterfoil"]
+    made = machine.run("evidence-service", words)
+    token = next((word for word in made.stdout.split() if word.startswith("cfo_")), None)
+    check(token, f"a token is shown: {made.stdout}{made.stderr}")
+    check(ask("/v1/holds", token)["holds"] == [], "nothing waits")
+    try:
+        ask("/v1/holds", key)
+        check(False, "an agent's key opens nothing on the console")
+    except urllib.error.HTTPError as error:
+        check(error.code == 404, f"an agent's key finds nothing on the console: {error}")
+
+
 def main(programs):
     the_files_agree()
     machine = Machine(programs)
@@ -85,6 +106,8 @@ def main(programs):
         deleted = call(key, "note_delete", {"path": "/notes/welcome.txt"})
         check(verdict(read) == "ALLOW" and not read.get("isError"), f"a note is read: {read}")
         check(verdict(deleted) == "DENY", f"a note is kept: {deleted}")
+
+        answers_at_the_console(machine, key)
 
         for log in machine.folder.glob("*.log"):
             check(not SECRET.search(log.read_text()), f"{log.name} holds no key")
