@@ -104,6 +104,7 @@ class Deployment:
         return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
 
     def stop(self):
-        self.process.terminate()
-        self.process.wait(20)
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(20)
         self.folder.cleanup()

@@ -1,4 +1,4 @@
-"""C1, P3, P7: a real gateway, and the example provider behind it."""
+"""C1, C2, P3, P7: a real gateway, and the example provider behind it."""
 
 import asyncio
 import json
@@ -11,8 +11,10 @@ import urllib.request
 from pathlib import Path
 
 from counterfoil_sdk.execution import SigningKey
+from counterfoil_sdk.formats.encoding import from_base64url
 from counterfoil_sdk.formats.envelope import holds_under
 from counterfoil_sdk.receipts import ReceiptStore
+from counterfoil_sdk.verdict import NotCleared, NoVerdict, Proposal, Session, Verdicts
 from counterfoil_sdk.verify import KeySet, verify_package, verify_receipt
 
 from .deployment import PROGRAM, PROVIDER, Deployment
@@ -150,3 +152,43 @@ class RealGateway(unittest.TestCase):
     def test_then_what_the_rules_do_not_allow_never_reaches_the_provider(self):
         self.ask(2, "tools/call", {"name": "note_write", "arguments": {"path": "/elsewhere/a.txt", "text": "x"}})
         self.assertEqual(len(self.world.lines("notes.jsonl")), 1)
+
+    def verdicts(self):
+        return Verdicts(
+            gateway=self.world.gateway, api_key=self.world.api_key, project=self.world.project, env="live",
+            pinned=KeySet.parse(self.get(f"{self.world.evidence}{self.world.page}/jwks.json")), signer=SigningKey.from_text(SEED),
+        )  # fmt: skip
+
+    def test_vendor_that_asks_first_runs_what_is_allowed_once_and_nothing_else(self):
+        verdicts, used, ran = self.verdicts(), [], []
+        request = {"hash": "sha256:" + "0" * 64, "anchors": []}
+        asyncio.run(verdicts.open(Session("run-1", {"external_id": "a-1"}, {"type": "service", "ref": "p-1"}, request)))
+        before = len(self.world.lines("notes.jsonl"))
+
+        def proposal(seq, path):
+            return Proposal("run-1", seq, {"name": "note_write", "provider": "notes"}, {"path": path, "text": "x"}, disclose=True)
+
+        def present(cleared):
+            used.append(cleared)
+            meta = {"dev.counterfoil/capability": cleared.decided.capability}
+            params = {"name": "note_write", "arguments": proposal(0, "/notes/b.txt").arguments, "_meta": meta}
+            return self.around({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+
+        answer = asyncio.run(verdicts.guard(proposal(0, "/notes/b.txt"), present))
+        self.assertEqual(answer["result"]["content"][0]["text"], "wrote /notes/b.txt")
+        self.assertEqual(present(used[0])["error"]["data"]["reason"], "capability_used")
+        stated = [json.loads(from_base64url(one["receipt"]["statement"]["payload"]["bytes"])) for one in self.acceptances()]
+        reported = [said["outcome"] for said in stated if said.get("action_id") == used[0].decided.action]
+        self.assertEqual(reported, ["EXECUTED"])
+
+        with self.assertRaises(NotCleared) as refused:
+            asyncio.run(verdicts.guard(proposal(1, "/elsewhere/b.txt"), ran.append))
+        self.assertEqual((refused.exception.decided.verdict, ran), ("STEP_UP", []))
+        self.assertEqual(len(self.world.lines("notes.jsonl")), before + 1)
+
+    def test_with_the_gateway_stopped_nothing_runs(self):
+        verdicts, ran = self.verdicts(), []
+        self.world.stop()
+        with self.assertRaises(NoVerdict):
+            asyncio.run(verdicts.guard(Proposal("run-1", 2, {"name": "note_write"}, ARGS), ran.append))
+        self.assertEqual(ran, [])

@@ -1,4 +1,4 @@
-//! C1, P3, P5, P7: a real gateway, and the example provider behind it. Ignored unless asked for: it needs `target/debug/counterfoil`
+//! C1, C2, P3, P5, P7: a real gateway, and the example provider behind it. Ignored unless asked for: it needs `target/debug/counterfoil`
 //! and a Postgres. `scripts/test sdks` asks.
 
 mod gateway {
@@ -9,10 +9,16 @@ use counterfoil_sdk::execution::{Envelope, SigningKey};
 use counterfoil_sdk::fetch::Http;
 use counterfoil_sdk::formats::statement::Statement;
 use counterfoil_sdk::receipts::ReceiptStore;
+use counterfoil_sdk::verdict::{
+    Agent, Cleared, GuardError, OriginalRequest, Principal, Proposal, Session, Tool, VerdictOptions, Verdicts,
+};
 use counterfoil_sdk::verify::{KeySet, Verified, verify_receipt};
 use gateway::deployment::{Deployment, SEED};
 use serde_json::{Value, json};
 use std::time::Duration;
+
+/// One deployment at a time: two would look for free ports in each other's way.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 fn args() -> Value {
     json!({ "path": "/notes/a.txt", "text": "{\"a\": 1}" })
@@ -49,6 +55,7 @@ async fn acceptance(world: &Deployment) -> Value {
 #[tokio::test]
 #[ignore = "needs target/debug/counterfoil and a Postgres"]
 async fn behind_a_real_gateway_both_halves_match_and_a_replay_is_refused() {
+    let _alone = ALONE.lock().await;
     let mut world = Deployment::start().await;
     let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "e2e", "version": "1" } });
     world.ask(0, "initialize", hello).await;
@@ -96,4 +103,66 @@ async fn behind_a_real_gateway_both_halves_match_and_a_replay_is_refused() {
     let elsewhere = json!({ "name": "note_write", "arguments": { "path": "/elsewhere/a.txt", "text": "x" } });
     world.ask(2, "tools/call", elsewhere).await;
     assert_eq!(world.lines("notes.jsonl").len(), 1, "what the rules do not allow never reaches the provider");
+}
+
+fn proposal(seq: u64, path: &str) -> Proposal {
+    let arguments = json!({ "path": path, "text": "x" });
+    Proposal::new("run-1", seq, Tool::named("note_write").of("notes"), &arguments)
+        .expect("arguments")
+        .disclosed()
+}
+
+/// The vendor's own call of the provider.
+async fn present(world: &Deployment, cleared: &Cleared) -> Value {
+    let meta = json!({ "dev.counterfoil/capability": cleared.capability().expect("a capability") });
+    let params =
+        json!({ "name": "note_write", "arguments": { "path": "/notes/b.txt", "text": "x" }, "_meta": meta });
+    world.around(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })).await
+}
+
+async fn verdicts(world: &Deployment) -> Verdicts {
+    let pinned =
+        KeySet::parse(world.get(&format!("{}/jwks.json", world.page)).await.as_bytes()).expect("a key set");
+    let project = world.project.parse().expect("an id");
+    let env = serde_json::from_value(json!("live")).expect("an environment");
+    let options = VerdictOptions::new(&world.gateway, &world.api_key, project, env, pinned);
+    Verdicts::new(options.signer(SigningKey::from_text(SEED).expect("a key"))).expect("a client")
+}
+
+#[tokio::test]
+#[ignore = "needs target/debug/counterfoil and a Postgres"]
+async fn a_vendor_that_asks_a_real_gateway_runs_what_is_allowed_once_and_nothing_else() {
+    let _alone = ALONE.lock().await;
+    let mut world = Deployment::start().await;
+    let verdicts = verdicts(&world).await;
+    let session = Session {
+        external_id: "run-1".into(),
+        agent: Agent { external_id: "a-1".into(), name: None, version: None },
+        principal: Principal { kind: "service".into(), reference: "p-1".into() },
+        original_request: OriginalRequest { hash: format!("sha256:{}", "0".repeat(64)), anchors: vec![] },
+    };
+    verdicts.open(&session).await.expect("opened");
+
+    let done = verdicts
+        .guard(&proposal(0, "/notes/b.txt"), async |cleared: Cleared| {
+            let first = present(&world, &cleared).await;
+            Ok::<_, String>((first, present(&world, &cleared).await))
+        })
+        .await
+        .expect("it runs");
+    assert_eq!(done.0["result"]["content"][0]["text"], "wrote /notes/b.txt");
+    assert_eq!(done.1["error"]["data"]["reason"], "capability_used");
+    let accepted = acceptance(&world).await;
+    assert_eq!(accepted["signature_valid"], json!(true), "the report of the call");
+
+    let refused = verdicts.guard(&proposal(1, "/elsewhere/b.txt"), nothing_runs).await;
+    assert!(matches!(refused, Err(GuardError::NotCleared(_))), "{refused:?}");
+    world.stop();
+    let silent = verdicts.guard(&proposal(2, "/notes/c.txt"), nothing_runs).await;
+    assert!(matches!(silent, Err(GuardError::NoVerdict(_))), "{silent:?}");
+    assert_eq!(world.lines("notes.jsonl").len(), 1);
+}
+
+async fn nothing_runs(_: Cleared) -> Result<(), String> {
+    panic!("it ran")
 }

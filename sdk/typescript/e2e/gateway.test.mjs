@@ -1,4 +1,4 @@
-// C1, P3, P7: a real gateway, and the example provider behind it.
+// C1, C2, P3, P7: a real gateway, and the example provider behind it.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { after, before, test } from "node:test";
@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import { PublicKey, KeySet, verifyReceipt } from "counterfoil-sdk/verify";
 import { ReceiptStore } from "counterfoil-sdk/receipts";
 import { SigningKey } from "counterfoil-sdk/execution";
+import { NoVerdict, NotCleared, Verdicts } from "counterfoil-sdk/verdict";
 import { holdsUnder } from "../dist/format/envelope.js";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -104,4 +105,46 @@ test("a replay and a call around the gateway are refused", async () => {
 test("what the rules do not allow never reaches the provider", async () => {
   await ask(2, "tools/call", { name: "note_write", arguments: { path: "/elsewhere/a.txt", text: "x" } });
   assert.equal(world.lines("notes.jsonl").length, 1);
+});
+
+const proposal = (seq, path) => ({
+  session: "run-1", seq, tool: { name: "note_write", provider: "notes" }, arguments: { path, text: "x" }, disclose: true,
+});
+let verdicts;
+
+test("a vendor that asks first: what is allowed runs once at the provider and is reported, anything else does nothing", async () => {
+  const pinned = KeySet.parse(await (await fetch(`${world.evidence}${world.page}/jwks.json`)).text());
+  const { gateway, api_key: apiKey, project } = world;
+  verdicts = new Verdicts({ gateway, apiKey, project, env: "live", pinned, signer: SigningKey.fromText(SEED) });
+  const original_request = { hash: `sha256:${"0".repeat(64)}`, anchors: [] };
+  await verdicts.open({ external_id: "run-1", agent: { external_id: "a-1" }, principal: { type: "service", ref: "p-1" }, original_request });
+  const before = world.lines("notes.jsonl").length;
+
+  const asked = proposal(0, "/notes/b.txt");
+  const present = ({ capability }) => around({
+    jsonrpc: "2.0", id: 1, method: "tools/call",
+    params: { name: "note_write", arguments: asked.arguments, _meta: { "dev.counterfoil/capability": capability } },
+  });
+  let used;
+  const answer = await verdicts.guard(asked, (cleared) => present((used = cleared)));
+  assert.equal(answer.result.content[0].text, "wrote /notes/b.txt");
+  assert.equal((await present(used)).error.data.reason, "capability_used");
+  const stated = ({ receipt }) => JSON.parse(Buffer.from(receipt.statement.payload.bytes, "base64url").toString());
+  const reported = (await acceptances()).filter((accepted) => stated(accepted).action_id === used.action);
+  assert.deepEqual(reported.map(({ signature_valid: valid }) => valid), [true]);
+
+  let ran = false;
+  const refused = verdicts.guard(proposal(1, "/elsewhere/b.txt"), () => { ran = true; });
+  await assert.rejects(refused, (error) => error instanceof NotCleared && error.decided.verdict === "STEP_UP");
+  assert.equal(ran, false);
+  assert.equal(world.lines("notes.jsonl").length, before + 1);
+});
+
+test("with the gateway stopped nothing runs", async () => {
+  const gone = world;
+  world = undefined;
+  await gone.stop();
+  let ran = false;
+  await assert.rejects(verdicts.guard(proposal(2, "/notes/c.txt"), () => { ran = true; }), NoVerdict);
+  assert.equal(ran, false);
 });

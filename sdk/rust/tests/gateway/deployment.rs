@@ -34,10 +34,11 @@ when { context.now < datetime("DEADLINE") };
 pub struct Deployment {
     child: Child,
     folder: TempDir,
-    gateway: String,
+    pub gateway: String,
     pub evidence: String,
     pub page: String,
-    api_key: String,
+    pub api_key: String,
+    pub project: String,
     env: Vec<(&'static str, String)>,
     client: reqwest::Client,
     session: Option<String>,
@@ -106,6 +107,8 @@ impl Deployment {
         let child = Command::new(target().join("counterfoil"))
             .args(["dev", "--config", &config])
             .args(place)
+            // Nobody answers here, so nobody waits.
+            .env("COUNTERFOIL_HOLD_WAIT_MS", "0")
             .stdout(Stdio::null())
             .spawn();
         let issuer = text("issuer");
@@ -115,6 +118,7 @@ impl Deployment {
             evidence: format!("http://127.0.0.1:{evidence}"),
             page: issuer[issuer.find("/p/").expect("a page")..].to_owned(),
             api_key: text("api_key"),
+            project: text("project"),
             env,
             client: reqwest::Client::builder().no_proxy().build().expect("a client"),
             session: None,
@@ -166,6 +170,14 @@ impl Deployment {
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
 
+    /// Asked to end, so that it stops its own Postgres.
+    pub fn stop(&mut self) {
+        let asked = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+        if asked.is_ok() {
+            let _ended = self.child.wait();
+        }
+    }
+
     /// The provider without the gateway, as somebody who goes around it would start it.
     pub async fn around(&self, message: &Value) -> Value {
         let mut command = tokio::process::Command::new(provider());
@@ -197,11 +209,9 @@ fn configure(folder: &Path, env: &[(&'static str, String)]) {
 }
 
 impl Drop for Deployment {
-    /// Asked to end, so that it stops its own Postgres.
     fn drop(&mut self) {
-        let asked = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
-        if asked.is_ok() {
-            let _ended = self.child.wait();
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.stop();
         }
     }
 }
