@@ -2,7 +2,10 @@
 //! its own reason; and 1,600 presentations race over two of them.
 
 use super::world::*;
+use counterfoil_sdk::capability::Environment;
 use counterfoil_sdk::formats::nonce::base64url;
+use counterfoil_sdk::formats::probe::{Forge, Target, of_error};
+use counterfoil_sdk::formats::statement::{ProbeCase, ProbeOutcome};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -195,6 +198,35 @@ async fn every_attack_on_the_example_provider_is_refused_with_its_own_reason() {
     assert_eq!(provider.outcome(presented(slip("note_write", &args())), None).await, "capability_store");
     let notes = std::fs::read_to_string(folder.path().join("notes.jsonl")).expect("one note");
     assert_eq!(notes.lines().count(), 1);
+}
+
+/// P10: what a gateway's probe presents is refused by what providers install.
+#[tokio::test]
+async fn every_case_of_a_probe_is_refused_by_the_example_provider() {
+    let (gateway, folder) = (Gateway::start().await, tempfile::tempdir().expect("a folder"));
+    let provider = Provider::start(&gateway, folder.path()).await;
+    let (key, stranger, arguments) = (capability_key(), stranger(), args());
+    let target = Target {
+        issuer: ISSUER,
+        audience: AUDIENCE,
+        env: Environment::Live,
+        generation: 3,
+        tool: "note_write",
+        arguments: &arguments,
+    };
+    let mut fresh = || nonce().parse().expect("a nonce");
+
+    let mut refused = 0;
+    for case in ProbeCase::ALL {
+        let mut forge = Forge { known: Some(&key), stranger: &stranger, now: now(), nonce: &mut fresh };
+        let Some(attack) = target.attack(*case, &mut forge) else { continue };
+        let answer = provider.post(request(1, attack.params).to_string(), None).await;
+        assert_eq!(of_error(&answer["error"]), ProbeOutcome::Refused, "{case}: {answer}");
+        refused += 1;
+    }
+
+    assert_eq!(refused, 17, "each but the replay");
+    assert!(!folder.path().join("notes.jsonl").exists(), "no handler ran");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
