@@ -383,6 +383,59 @@ def answered():
     return cases
 
 
+def vendors():
+    """What a vendor's action names as the one before it, and a catalogue of its tools."""
+    cases, sessions = {}, ["ses_" + 8 * "0193", "ses_" + 8 * "0194"]
+    commit = decision()["facts"]
+
+    def opened():
+        record = Record()
+        heads = []
+        for second, session in enumerate(sessions, 7):
+            said = {"session": session, "event": "opened", "via": "key_" + 8 * "0193", "agent": decision()["agent"], "external": commit, "declared": commit,
+                    "principal": commit, "request": commit, "task": None, "grant": None, "parent": None, "started_at": at(second)}
+            record.add("session", ledger_statement("session/v1", second, **said), second)
+            heads.append(last_hash(record))
+        return record, *heads
+
+    def last_hash(record):
+        return digest(jcs(record.entries()[-1]))
+
+    def ask(record, second, prev):
+        number = second - 9
+        return record.decide(second, verdict="DENY", reason="no_rule", rules=[], capability=None, action=f"act_019355a0c1007000800000000000c{number:03d}", mode="hook",
+                             session=sessions[0], ask={"seq": number, "prev": prev, "at": at(second)})
+
+    record, head, elsewhere = opened()
+    ask(record, 10, head)
+    first = last_hash(record)
+    for second, prev in enumerate([head, first, None], 11):
+        ask(record, second, prev)
+    cases["previous_told"] = case("calls at the same time name one hash, and a later one names theirs", pack(later(record)), "UNANCHORED", 10)
+    for name, about, prev in [
+        ("previous_never_told", "nothing of that hash stands in the record", digest(b"invented")),
+        ("previous_of_another_session", "another session was told that hash", elsewhere),
+    ]:
+        record, head, elsewhere = opened()
+        ask(record, 10, prev)
+        cases[name] = case(about + ", and no entry says so", pack(later(record)), "OMITTED", 21)
+    record, head, elsewhere = opened()
+    said = ask(record, 10, elsewhere)
+    record.add("finding", finding("UNKNOWN_PREVIOUS", said, 11), 11)
+    cases["previous_found"] = case("another session was told that hash, and an entry says so", pack(later(record)), "UNANCHORED", 10)
+
+    def catalog(record, key, holds):
+        stated = {"v": 1, "tools": [{"name": "send", "signals": {"op": "send"}}]}
+        body = stated | {"signature": {"kid": "k1", "alg": "Ed25519", "value": url64(key.sign(jcs(stated)))}}
+        record.add("catalog", signed({"typ": "received/v1", "form": "catalog", "project": PROJECT, "at": at(10), "signer": {"kid": "k1", "thumbprint": None},
+                                      "holds": holds, "bytes": url64(jcs(body))}, L), 10)
+        return record
+
+    cases["catalog_signed"] = case("a key that counted signed it", pack(later(catalog(Record(), X, True))), "UNANCHORED", 10)
+    cases["catalog_unsigned_and_omitted"] = case("no key signed it, and no entry says so", pack(later(catalog(Record(), MALLORY, False))), "OMITTED", 21)
+    return cases
+
+
 def damage():
     def lines(change):
         def changed(files):
@@ -446,4 +499,4 @@ def kept():
 
 
 def cases():
-    return {"honest": case("all of it holds; no witness says that this is the end", pack(honest()), "UNANCHORED", 10)} | kept() | findings() | keys_and_control() | damage() | absences()
+    return {"honest": case("all of it holds; no witness says that this is the end", pack(honest()), "UNANCHORED", 10)} | kept() | findings() | vendors() | keys_and_control() | damage() | absences()

@@ -65,6 +65,7 @@ NOT_CHECKED = {
     "breakglass_after_the_window": "UNANCHORED", "breakglass_in_another_window": "UNANCHORED", "breakglass_marked_without_a_window": "UNANCHORED",
     "breakglass_without_a_window": "UNANCHORED", "granted_by_a_refusal": "UNANCHORED", "granted_by_an_answer_to_one_noun": "UNANCHORED",
     "granted_by_nobody": "UNANCHORED", "granted_for_longer": "UNANCHORED", "granted_twice": "UNANCHORED",
+    "previous_never_told": "UNANCHORED", "previous_of_another_session": "UNANCHORED", "catalog_unsigned_and_omitted": "UNANCHORED",
 }
 
 
