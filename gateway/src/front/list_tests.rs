@@ -1,4 +1,5 @@
 use crate::config::Config;
+use crate::testing::provider::tools;
 use crate::testing::provider::{self, twist};
 use crate::testing::site::{Kind, Remote};
 use crate::testing::{Host, Reply, World, call, read};
@@ -42,7 +43,7 @@ async fn all_providers_stand_at_one_address_and_calls_find_theirs() {
     let allowed = at_all(&host, call("notes__note_read", NOTE)).await;
     let held = at_all(&host, call("mail__note_read", NOTE)).await;
 
-    assert_eq!(list.len(), 16);
+    assert_eq!(list.len(), 2 * tools().len());
     assert!(list.contains(&"mail__note_read".to_owned()) && list.contains(&"notes__slow".to_owned()));
     assert_eq!(allowed.words(), "ok");
     assert_eq!(allowed.receipt()["verdict"], "ALLOW");
@@ -90,7 +91,7 @@ async fn a_dead_and_a_hung_provider_cost_their_own_tools_alone() {
     let list = at_all(&host, LIST).await;
 
     assert!(began.elapsed() < Duration::from_secs(40));
-    assert_eq!(names(&list).len(), 8);
+    assert_eq!(names(&list).len(), tools().len());
     assert!(names(&list).iter().all(|name| name.starts_with("notes__")));
     let away = &list.result()["_meta"]["dev.counterfoil/away"];
     for id in ["dead", "hung", "loud", "mute"] {
@@ -179,7 +180,7 @@ async fn a_gateway_that_never_saw_the_pinned_words_leaves_the_tool_out() {
 
     let list = host.say(LIST).await;
 
-    assert_eq!(names(&list).len(), 7);
+    assert_eq!(names(&list).len(), tools().len() - 1);
     assert_eq!(description(&list), Value::Null);
     assert_eq!(list.result()["_meta"]["dev.counterfoil/changed"], json!(["note_read"]));
     assert_eq!(host.call("note_read", NOTE).await.receipt()["verdict"], "STEP_UP");
@@ -199,7 +200,7 @@ async fn a_tool_that_is_not_shown_to_an_agent_is_to_it_like_none() {
     let hidden = host.call("note_read", NOTE).await;
     let absent = host.call("note_rear", NOTE).await;
 
-    assert_eq!(list.len(), 7);
+    assert_eq!(list.len(), tools().len() - 1);
     assert!(!list.contains(&"note_read".to_owned()));
     let words = |reply: &Reply| reply.error()["message"].as_str().expect("words").to_owned();
     assert_eq!(words(&hidden).replace("read", "rear"), words(&absent));
@@ -227,7 +228,7 @@ async fn providers_of_every_era_are_governed_alike_over_http() {
         let allowed = host.call("note_read", NOTE).await;
         let denied = host.call("note_write", NOTE).await;
 
-        assert_eq!(names(&list).len(), 8, "{kind:?}");
+        assert_eq!(names(&list).len(), tools().len(), "{kind:?}");
         assert_eq!(allowed.words(), "ok", "{kind:?}: {}", allowed.text);
         assert_eq!(denied.receipt()["verdict"], "DENY");
         assert_eq!(world.ledger.observations(1).await[0]["status"], "returned");

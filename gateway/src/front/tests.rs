@@ -1,3 +1,4 @@
+use crate::testing::provider::tools;
 use crate::testing::{Behaviour, OTHER_KEY, World, call, read};
 use serde_json::{Value, json};
 
@@ -236,7 +237,7 @@ async fn the_modern_era_needs_no_session() {
     assert_eq!(discover.result()["resultType"], "complete");
     assert!(discover.result()["ttlMs"].is_number() && discover.session.is_none());
     assert_eq!(list.result()["cacheScope"], "private");
-    assert_eq!(list.result()["tools"].as_array().map(Vec::len), Some(8));
+    assert_eq!(list.result()["tools"].as_array().map(Vec::len), Some(tools().len()));
     assert_eq!(called.words(), "ok", "{}", called.text);
     assert_eq!(called.result()["resultType"], "complete");
     assert_eq!(called.receipt()["verdict"], "ALLOW");
