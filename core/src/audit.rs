@@ -17,6 +17,7 @@ mod columns;
 mod commit;
 pub(crate) mod control;
 pub(crate) mod day;
+pub(crate) mod grants;
 pub(crate) mod graves;
 pub(crate) mod keys;
 mod sessions;
@@ -43,6 +44,7 @@ use columns::Columns;
 use commit::Commit;
 use control::Control;
 use day::Day;
+use grants::Grants;
 use graves::Graves;
 use keys::{Keys, signed};
 use sessions::Sessions;
@@ -85,6 +87,7 @@ pub struct Auditor {
     keys: Keys,
     control: Control,
     answers: Answers,
+    grants: Grants,
     sessions: Sessions,
     day: Day,
     /// Which documents the chain asks for.
@@ -114,6 +117,7 @@ impl Auditor {
             keys,
             control: Control::default(),
             answers: Answers::default(),
+            grants: Grants::default(),
             sessions: Sessions::default(),
             day: Day::default(),
             documents: BTreeMap::new(),
@@ -277,6 +281,7 @@ impl Auditor {
 
     fn follow(&mut self, statement: &Statement, seq: i64, at: Timestamp) -> Result<(), Fault> {
         self.control.follow(statement, at)?;
+        self.grants.follow(statement, at)?;
         match statement {
             Statement::Key(said) => self.keys.follow(said, seq, at),
             Statement::Published(said) => {

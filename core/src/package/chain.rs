@@ -12,6 +12,7 @@ use super::trust::{Promise, Trust};
 use crate::audit::answers::Answers;
 use crate::audit::control::Control;
 use crate::audit::day::Day;
+use crate::audit::grants::Grants;
 use crate::audit::{Fault, Place, body};
 use crate::catalog::Catalog;
 use crate::digest::Digest;
@@ -36,6 +37,8 @@ pub(super) struct Chain<'a> {
     /// None where the package does not start at entry 0: what was in force there is not in it.
     control: Option<Control>,
     answers: Answers,
+    /// As control.
+    grants: Option<Grants>,
     day: Option<Day>,
     /// Registries by the control number from which they are in force.
     registries: BTreeMap<u64, Digest>,
@@ -55,6 +58,7 @@ impl<'a> Chain<'a> {
             keys: Keyring::new(base, trust),
             control: whole.then(Control::default),
             answers: if whole { Answers::default() } else { Answers::of_a_part() },
+            grants: whole.then(Grants::default),
             day: whole.then(Day::default),
             registries: BTreeMap::new(),
             graves: Graves::new(&base.tombstones),
@@ -169,6 +173,9 @@ impl<'a> Chain<'a> {
             control.follow(statement, entry.at).map_err(|f| fault("body", f))?;
         }
         self.answers.follow(statement, entry).map_err(|f| fault("body", f))?;
+        if let (Some(grants), Some(statement)) = (&mut self.grants, statement) {
+            grants.follow(statement, entry.at).map_err(|f| fault("body", f))?;
+        }
         self.follow_day(statement, entry).map_err(|f| fault("kind", f))?;
         self.book.advance(entry.at, report);
         let Some(statement) = statement else { return Ok(()) };

@@ -194,7 +194,7 @@ def keys_and_control():
     cases["allowed_under_a_kill"] = case("from kill/v1 on nothing is allowed", pack(killed), "BROKEN", 40)
     cases |= stopped()
     cases |= answered()
-    cases |= leaning()
+    cases |= leaning() | on_grants()
     other = Record()
     other.add("decision", signed(decision(at=at(10), control=6, gen=0, policy=digest(b"mine")), D), 10)
     cases["allowed_by_another_bundle"] = case("not what was in force", pack(other), "BROKEN", 40)
@@ -252,10 +252,8 @@ def stopped():
     allow(other, 10, (8, 1))
     cases["allowed_after_another_resumption"] = case("the project is killed, and one agent was resumed", pack(other), "BROKEN", 40)
 
-    grant = grant_of("grt_" + 8 * "0193")
     window = {"until": at(2000), "reason": "The first week."}
-    for typ, name, members, opens, closes in [("grant/v1", "grant", grant, "renewed", "removed"), ("breakglass/v1", "breakglass", window, "opened", "closed"),
-                                              ("shadow/v1", "shadow", window, "opened", "closed")]:
+    for typ, name, members, opens, closes in [("breakglass/v1", "breakglass", window, "opened", "closed"), ("shadow/v1", "shadow", window, "opened", "closed")]:
         record = Record()
         control(record, typ, 7, (7, 0, 0), event=opens, **members)
         allow(record, 8, (6, 0))
@@ -268,6 +266,65 @@ def stopped():
         record = Record()
         control(record, typ, 7, (7, 0, 0), event=closes, **members)
         cases[f"{name}_leaves_the_floor"] = case("what takes away makes stale what was judged before", pack(record), "BROKEN", 40)
+    return cases
+
+
+GRANT, OTHER_GRANT = "grt_" + 8 * "0193", "grt_" + 8 * "0194"
+
+
+def granted(record, event, second, numbers, **changes):
+    """What an operator does to a grant of this agent, for the action of its calls."""
+    said = grant_of(GRANT) | {"service": "notes", "verb": "update"} | changes
+    control(record, "grant/v1", second, numbers, event=event, **said)
+
+
+def given(record, floor=0, until=2000):
+    """A held call, an answer that names a grant, and the grant."""
+    held = digest(jcs(record.decide(6, verdict="STEP_UP", reason="no_rule", rules=[], capability=None, hold="hld_" + 8 * "0193")))
+    said = {"behalf": "operator", "authorization": None, "by": "login", "hold": "hld_" + 8 * "0193", "action": ACTION, "decision": held, "card": digest(b"the card"),
+            "answer": "approve_for", "grants": [GRANT], "until": at(until)}
+    answer = digest(jcs(record.add("answer", ledger_statement("answer/v1", 7, **said), 7)))
+    granted(record, "given", 7, (7, floor, 0), answer=answer, until=at(until))
+
+
+def on_grants():
+    """What a call that leans on a grant needs, and what can be done to a grant."""
+    cases, yes, no = {}, ("UNANCHORED", 10), ("BROKEN", 40)
+    another = "agt_" + 8 * "0194"
+
+    def lean(record, second, number, **changes):
+        said = {"control": number, "gen": 0, "policy": POLICY, "reason": "grant", "rules": [GRANT]} | changes
+        record.add("decision", signed(decision(at=at(second), **said), D), second)
+
+    def made(name, about, answer, *acts, **start):
+        record = Record()
+        given(record, **start)
+        for act in acts:
+            act(record)
+        cases[name] = case(about, pack(record), *answer)
+
+    take = lambda r: granted(r, "removed", 9, (8, 8, 0))
+    kill = lambda r: control(r, "kill/v1", 9, (8, 8, 1), reason=None)
+    resume = lambda r: control(r, "resume/v1", 9, (9, 8, 1), reason=None)
+    made("grant_comes_and_goes", "giving leaves the floor where it is, taking away moves it; between them a call leans on it", yes,
+         lambda r: lean(r, 8, 7), take, lambda r: allow(r, 10, (8, 0)))
+    made("grant_moves_the_floor", "what gives more makes nothing stale", no, floor=7)
+    made("grant_leaves_the_floor", "what takes away makes stale what was judged before", no, lambda r: granted(r, "removed", 9, (8, 0, 0)))
+    made("grant_renewed_and_shortened", "later, and then sooner than before", yes, lambda r: granted(r, "renewed", 8, (8, 0, 0), until=at(2300)),
+         lambda r: granted(r, "shortened", 9, (9, 9, 0), until=at(1000)), lambda r: lean(r, 10, 9))
+    made("grant_renewed_after_its_removal", "it does not stand", no, take, lambda r: granted(r, "renewed", 10, (9, 8, 0)))
+    made("grant_renewed_after_its_end", "it does not stand", no, lambda r: granted(r, "renewed", 9, (8, 0, 0)), until=9)
+    made("grant_renewed_that_was_never_given", "no answer gave it", no, lambda r: granted(r, "renewed", 9, (8, 0, 0), grant=OTHER_GRANT))
+    made("grant_renewed_for_another_agent", "it was given to one", no, lambda r: granted(r, "renewed", 9, (8, 0, 0), agent=another))
+    made("leaning_on_no_grant", "its reason is a grant, and it names none", no, lambda r: lean(r, 8, 7, rules=["notes-update"]))
+    made("leaning_on_a_grant_that_was_never_given", "nobody gave it", no, lambda r: lean(r, 8, 7, rules=[OTHER_GRANT]))
+    made("leaning_on_a_removed_grant", "it was taken away", no, take, lambda r: lean(r, 10, 8))
+    made("leaning_on_an_ended_grant", "the end itself is too late", no, lambda r: lean(r, 9, 7), until=9)
+    made("leaning_on_a_shortened_grant", "it ended sooner than it was given for", no, lambda r: granted(r, "shortened", 8, (8, 8, 0), until=at(9)), lambda r: lean(r, 9, 8))
+    made("leaning_on_a_later_grant", "it was judged by what stood before", no, lambda r: lean(r, 8, 6))
+    made("leaning_on_another_agents_grant", "a grant is one agent's", no, lambda r: lean(r, 8, 7, agent=another))
+    made("leaning_on_a_grant_for_another_verb", "a grant is for one action", no, lambda r: lean(r, 8, 7, **{"class": decision()["class"] | {"verb": "delete"}}))
+    made("leaning_on_a_grant_before_a_kill", "a kill takes all grants, and a resumption gives none back", no, kill, resume, lambda r: lean(r, 10, 9, gen=1))
     return cases
 
 

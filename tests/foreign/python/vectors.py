@@ -66,6 +66,13 @@ NOT_CHECKED = {
     "breakglass_without_a_window": "UNANCHORED", "granted_by_a_refusal": "UNANCHORED", "granted_by_an_answer_to_one_noun": "UNANCHORED",
     "granted_by_nobody": "UNANCHORED", "granted_for_longer": "UNANCHORED", "granted_twice": "UNANCHORED",
     "previous_never_told": "UNANCHORED", "previous_of_another_session": "UNANCHORED", "catalog_unsigned_and_omitted": "UNANCHORED",
+    "grant_renewed_after_its_end": "UNANCHORED", "grant_renewed_after_its_removal": "UNANCHORED",
+    "grant_renewed_for_another_agent": "UNANCHORED", "grant_renewed_that_was_never_given": "UNANCHORED",
+    "leaning_on_a_grant_before_a_kill": "UNANCHORED", "leaning_on_a_grant_for_another_verb": "UNANCHORED",
+    "leaning_on_a_grant_that_was_never_given": "UNANCHORED", "leaning_on_a_later_grant": "UNANCHORED",
+    "leaning_on_a_removed_grant": "UNANCHORED", "leaning_on_a_shortened_grant": "UNANCHORED",
+    "leaning_on_an_ended_grant": "UNANCHORED", "leaning_on_another_agents_grant": "UNANCHORED",
+    "leaning_on_no_grant": "UNANCHORED",
 }
 
 

@@ -11,6 +11,7 @@ import { Book } from "./book.js";
 import { Control } from "./control.js";
 import { Day } from "./day.js";
 import { compareWith, type Files, type Shown } from "./files.js";
+import { Grants } from "./grants.js";
 import { Graves } from "./graves.js";
 import { Keyring } from "./keyring.js";
 import type { KeyStatement } from "./keys.js";
@@ -33,6 +34,8 @@ export class Chain {
   /** Null where the package does not start at entry 0: what was in force there is not in it. */
   private readonly control: Control | null;
   private readonly answers: Answers;
+  /** As control. */
+  private readonly grants: Grants | null;
   private readonly day: Day | null;
   /** Registries by the control number from which they are in force, ascending. */
   private readonly registries: { from: number; document: string }[] = [];
@@ -50,6 +53,7 @@ export class Chain {
     this.lastHash = isWhole ? start : null;
     this.control = isWhole ? new Control() : null;
     this.answers = new Answers(isWhole);
+    this.grants = isWhole ? new Grants() : null;
     this.day = isWhole ? new Day() : null;
     this.graves = new Graves(base.tombstones);
   }
@@ -150,6 +154,7 @@ export class Chain {
   private *follow(said: JsonObject | null, entry: Entry, hash: string, report: Report): Work<null> {
     if (said) this.control?.follow(said, Date.parse(entry.at));
     this.answers.follow(said, entry);
+    if (said) this.grants?.follow(said, Date.parse(entry.at));
     // Only an epoch entry asks for the root, which costs a hash for every level of the tree.
     const root = this.day && entry.kind === "epoch" ? toBase64(yield* this.frontier.root()) : "";
     this.day?.follow(entry, said, root);

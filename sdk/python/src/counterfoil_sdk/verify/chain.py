@@ -15,6 +15,7 @@ from .catalog import read_catalog
 from .contents import Line, compare_with
 from .control import Control
 from .days import Days
+from .grants import Grants
 from .graves import Graves
 from .keyring import Keyring
 from .matter import Stated
@@ -50,6 +51,7 @@ class Chain:
         # None where the package does not start at entry 0: what was in force there is not in it.
         self._control = Control() if is_whole else None
         self._answers = Answers(is_whole=is_whole)
+        self._grants = Grants() if is_whole else None
         self._days = Days() if is_whole else None
         # Registries by the control number from which they are in force, ascending.
         self._registries: list[tuple[int, str]] = []
@@ -157,6 +159,8 @@ class Chain:
         if said is not None and self._control:
             self._control.follow(said, at)
         self._answers.follow(said, entry)
+        if said is not None and self._grants:
+            self._grants.follow(said, at)
         if self._days:
             # Only an epoch entry asks for the root, which costs a hash for every level of the tree.
             root = base64_text(self._frontier.root()) if entry["kind"] == "epoch" else ""
