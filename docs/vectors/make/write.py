@@ -4,7 +4,7 @@ Standalone: it shares no code with the Rust crates, so it is a second opinion ab
 deterministic: run it twice and nothing changes.
 """
 import json, pathlib
-import executions, export, governance, ledger, others, packages, receipts, reconciliation
+import executions, export, governance, governed, ledger, others, packages, receipts, reconciliation
 from example import JWKS, KEYS, std64
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
@@ -58,7 +58,7 @@ def main():
     folder("policy", governance.all_cases())
     folder("reconciliation", reconciliation.cases())
     folder("executions", executions.cases())
-    folder("packages", packages.cases())
+    folder("packages", packages.cases() | governed.cases())
     folder("export", export.cases())
 
 
