@@ -52,6 +52,14 @@ pub struct Arguments {
 }
 
 pub async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    // 1 says that a provider let something through, so it must not also say that there was none to ask.
+    checked(arguments).await.or_else(|error| {
+        eprintln!("counterfoil: {error:#}");
+        Ok(ExitCode::from(2))
+    })
+}
+
+async fn checked(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let issuing = match arguments.serve_keys {
         Some(at) => {
             ensure!(
