@@ -20,6 +20,11 @@ pub const GENERATION_TYPE: &str = "toolgen+jwt";
 /// Longest life of a capability, in seconds from the decision.
 pub const MAX_LIFE: i64 = 60;
 
+/// For whom a provider's capabilities are where the registry gives it no resource id: one made of the project and its own id.
+pub fn default_audience(issuer: &Issuer, provider: &str) -> String {
+    format!("urn:counterfoil:{}:{provider}", issuer.name())
+}
+
 /// The claims, in the order of their canonical form.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]

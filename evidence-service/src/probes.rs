@@ -6,8 +6,6 @@
 
 pub(crate) mod routes;
 
-use std::collections::HashMap;
-
 use counterfoil_core::entry::Kind;
 use counterfoil_core::envelope::Signed;
 use counterfoil_core::issuer::Issuer;
@@ -51,7 +49,7 @@ impl Job for Recording<'_> {
             cases: self.told.cases.clone(),
         };
         let accepted = vec![Accepted::own(Kind::Probe, &Signed::sign(statement, self.signer))];
-        Ok(Plan { head: head.clone(), accepted, keyed: Vec::new(), sessions: HashMap::new(), outcome: () })
+        Ok(Plan::saying(head.clone(), accepted, ()))
     }
 
     async fn beside(&self, _: &ProjectTx<'_>, _: &Sealed) -> Result<(), DatabaseError> {

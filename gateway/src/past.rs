@@ -10,6 +10,7 @@ use crate::pipeline::{Classified, Turn};
 use counterfoil_core::id::KeyId;
 use counterfoil_core::session::{Running, Summary};
 use counterfoil_core::statement::Mode;
+use counterfoil_core::time::Timestamp;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::OwnedMutexGuard;
@@ -40,7 +41,7 @@ impl Past {
     }
 
     /// What the rules are told at that moment.
-    pub fn summary(&self, call: &Classified, now: counterfoil_core::time::Timestamp) -> Summary {
+    pub fn summary(&self, call: &Classified, now: Timestamp) -> Summary {
         Summary::at(self.running.as_ref(), now, call.action)
     }
 }

@@ -158,6 +158,19 @@ impl Deployment {
         Ok(())
     }
 
+    /// Starts the gateway anew, with this patience for calls that a person has to answer.
+    pub fn keep_waiting(&mut self, wait_ms: u32) -> anyhow::Result<()> {
+        let path = self.folder().join("gateway.toml");
+        let config = std::fs::read_to_string(&path)?;
+        let lines = config.lines().map(|line| match line.starts_with("wait_ms = ") {
+            true => format!("wait_ms = {wait_ms}\n"),
+            false => format!("{line}\n"),
+        });
+        std::fs::write(&path, lines.collect::<String>())?;
+        self.gateway.take().context("a gateway runs")?.kill()?;
+        self.start_gateway()
+    }
+
     /// Waits until a gateway that was running all along is ready again.
     pub fn until_ready(&mut self) -> anyhow::Result<()> {
         let url = format!("{}/readyz", self.gateway_url());

@@ -8,6 +8,7 @@ pub mod deployment;
 pub mod foreign;
 pub mod log_readers;
 pub mod mcp;
+pub mod person;
 pub mod postgres;
 pub mod process;
 pub mod repository;

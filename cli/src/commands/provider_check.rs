@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
+use counterfoil_core::capability::default_audience;
 use counterfoil_core::id::{ProviderId, ToolName};
 use counterfoil_core::issuer::Issuer;
 use counterfoil_core::json::{self, Profile};
@@ -74,8 +75,8 @@ async fn checked(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let given = json::parse(arguments.arguments.as_bytes(), Profile::Foreign).context("--arguments")?;
     ensure!(given.is_object(), "--arguments is no JSON object");
     let own = || {
-        let id = arguments.provider.as_ref().map(ToString::to_string).unwrap_or_default();
-        format!("urn:counterfoil:{}:{id}", arguments.issuer.name())
+        let id = arguments.provider.as_ref().map(ProviderId::as_str).unwrap_or_default();
+        default_audience(&arguments.issuer, id)
     };
     let stranger = SigningKey::from_seed(&chance::seed());
     let table = Table {

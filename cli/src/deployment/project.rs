@@ -62,9 +62,4 @@ impl ProjectRecord {
         let path = folder.project();
         fs::write(&path, toml::to_string(self)?).with_context(|| format!("`{}`", path.display()))
     }
-
-    /// The audience of capabilities for a provider that names no resource of its own.
-    pub fn default_audience(&self, provider: &str) -> String {
-        format!("urn:counterfoil:{}:{provider}", self.issuer.name())
-    }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use counterfoil_core::capability::default_audience;
 use counterfoil_core::id::ProviderId;
 use counterfoil_core::key::PublicKey;
 use counterfoil_core::time::Timestamp;
@@ -172,7 +173,7 @@ fn demo_providers(folder: &Folder, record: &ProjectRecord, ports: &Ports) -> any
         "--issuer".to_owned(),
         record.issuer.to_string(),
         "--audience".to_owned(),
-        record.default_audience(DEMO_PROVIDER),
+        default_audience(&record.issuer, DEMO_PROVIDER),
         "--execution-key".to_owned(),
         demo_key(folder).display().to_string(),
         "--project".to_owned(),

@@ -1,6 +1,5 @@
 //! Putting a catalogue into the record, once for what it states.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use counterfoil_core::catalog::Catalog;
@@ -82,13 +81,7 @@ impl Job for Submission<'_> {
     }
 
     fn plan(&self, head: &Head, facts: &Facts, at: Timestamp) -> Result<Plan<Fate>, AppendError> {
-        let planned = |accepted, outcome| Plan {
-            head: head.clone(),
-            accepted,
-            keyed: Vec::new(),
-            sessions: HashMap::new(),
-            outcome,
-        };
+        let planned = |accepted, outcome| Plan::saying(head.clone(), accepted, outcome);
         let known = facts.catalog.as_ref().ok_or(AppendError::Unknown)?;
         let verifies = |key: &_| self.catalog.verify(key).is_ok();
         let (provider, thumbprint) = known.keys.signer(head.size(), verifies);

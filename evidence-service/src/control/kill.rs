@@ -64,13 +64,7 @@ impl Job for Killing<'_> {
             scope: self.scope.clone(),
         };
         let accepted = vec![Accepted::own(Kind::Kill, &Signed::sign(statement, self.signer))];
-        Ok(Plan {
-            head,
-            accepted,
-            keyed: Vec::new(),
-            sessions: std::collections::HashMap::new(),
-            outcome: (),
-        })
+        Ok(Plan::saying(head, accepted, ()))
     }
 
     /// Grants and holds go with a kill of the whole project, and stay gone when it is resumed. A kill of a part takes none:

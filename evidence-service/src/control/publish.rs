@@ -83,13 +83,7 @@ impl Job for Publication<'_> {
             expires_at: self.expires_at,
         };
         let accepted = vec![Accepted::own(self.typ.kind(), &Signed::sign(statement, self.signer))];
-        Ok(Plan {
-            head,
-            accepted,
-            keyed: Vec::new(),
-            sessions: std::collections::HashMap::new(),
-            outcome: (),
-        })
+        Ok(Plan::saying(head, accepted, ()))
     }
 
     async fn beside(&self, tx: &ProjectTx<'_>, sealed: &Sealed) -> Result<(), DatabaseError> {

@@ -76,13 +76,7 @@ impl Job for Resuming<'_> {
             reason: self.reason.clone(),
         };
         let accepted = vec![Accepted::own(Kind::Resume, &Signed::sign(statement, self.signer))];
-        Ok(Plan {
-            head,
-            accepted,
-            keyed: Vec::new(),
-            sessions: std::collections::HashMap::new(),
-            outcome: (),
-        })
+        Ok(Plan::saying(head, accepted, ()))
     }
 
     async fn beside(&self, _: &ProjectTx<'_>, _: &Sealed) -> Result<(), DatabaseError> {

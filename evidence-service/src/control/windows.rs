@@ -154,13 +154,7 @@ impl Job for Turning<'_> {
                 Accepted::own(Kind::Shadow, &Signed::sign(said, self.signer))
             }
         };
-        Ok(Plan {
-            head,
-            accepted: vec![accepted],
-            keyed: Vec::new(),
-            sessions: std::collections::HashMap::new(),
-            outcome: until,
-        })
+        Ok(Plan::saying(head, vec![accepted], until))
     }
 
     async fn beside(&self, _: &ProjectTx<'_>, _: &Sealed) -> Result<(), DatabaseError> {

@@ -104,13 +104,7 @@ impl Job for Declaring<'_> {
             reason: self.claim.reason.clone(),
         };
         let accepted = vec![Accepted::own(Kind::Coverage, &Signed::sign(statement, self.signer))];
-        Ok(Plan {
-            head: head.clone(),
-            accepted,
-            keyed: Vec::new(),
-            sessions: std::collections::HashMap::new(),
-            outcome: (),
-        })
+        Ok(Plan::saying(head.clone(), accepted, ()))
     }
 
     /// Under the head's lock: somebody who said the same just now was first, and this commit is given up.

@@ -10,7 +10,7 @@ use counterfoil_core::key::{Ledger as LedgerPurpose, SigningKey};
 use counterfoil_core::statement::{Session, SessionEvent, SessionType, Statement};
 use counterfoil_core::time::Timestamp;
 use counterfoil_jwks::opening::{DisclosureKey, Opening};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::store::{self, Declared};
@@ -119,13 +119,7 @@ enum Found {
 
 fn planned(head: &Head, made: Option<Signed<Session>>, found: Found) -> Plan<Found> {
     let accepted = made.map(|signed| Accepted::said(&signed, |said| Statement::Session(Box::new(said))));
-    Plan {
-        head: head.clone(),
-        accepted: accepted.into_iter().collect(),
-        keyed: Vec::new(),
-        sessions: HashMap::new(),
-        outcome: found,
-    }
+    Plan::saying(head.clone(), accepted.into_iter().collect(), found)
 }
 
 fn made(sealed: &Sealed) -> Result<&Placed, DatabaseError> {

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use counterfoil_core::definition::{Definitions, MAX_DEFINITIONS};
 
 use crate::accounts::Gateways;
-use crate::http::{ApiError, whole};
+use crate::http::{ApiError, demand_json, whole};
 use crate::ledger::Ledger;
 
 /// 204 once what reads is kept.
@@ -20,9 +19,7 @@ pub(crate) async fn definitions(
     body: Body,
 ) -> Result<StatusCode, ApiError> {
     let token = gateways.who(ledger.database(), &headers).await?;
-    if headers.get(CONTENT_TYPE).is_none_or(|kind| kind != "application/json") {
-        return Err(ApiError::WrongType);
-    }
+    demand_json(&headers)?;
     let told: Definitions = serde_json::from_slice(&whole(body).await?)
         .map_err(|_| ApiError::BadRequest("not a list of definitions"))?;
     if told.v != 1 {

@@ -76,13 +76,7 @@ impl Job for Submissions<'_> {
         });
         let stored = stored.collect();
         *self.new.lock().unwrap_or_else(PoisonError::into_inner) = new;
-        Ok(Plan {
-            head: head.clone(),
-            accepted,
-            keyed: Vec::new(),
-            sessions: std::collections::HashMap::new(),
-            outcome: Outcome { fates, stored },
-        })
+        Ok(Plan::saying(head.clone(), accepted, Outcome { fates, stored }))
     }
 
     async fn beside(&self, tx: &ProjectTx<'_>, sealed: &Sealed) -> Result<(), DatabaseError> {

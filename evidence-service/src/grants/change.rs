@@ -197,7 +197,7 @@ impl Job for Changing<'_> {
             grants.push(document.grant);
         }
         let outcome = if grants.is_empty() { Err(why) } else { Ok(grants) };
-        Ok(Plan { head, accepted, keyed: Vec::new(), sessions: std::collections::HashMap::new(), outcome })
+        Ok(Plan::saying(head, accepted, outcome))
     }
 
     /// Read back out of what is being stored, so that the rows say what the entries say.

@@ -255,13 +255,7 @@ impl Job for Answering<'_> {
 
     fn plan(&self, head: &Head, facts: &Facts, at: Timestamp) -> Result<Plan<Self::Outcome>, AppendError> {
         let mut head = head.clone();
-        let refused = |head, error| Plan {
-            head,
-            accepted: Vec::new(),
-            keyed: Vec::new(),
-            sessions: std::collections::HashMap::new(),
-            outcome: Err(error),
-        };
+        let refused = |head, error| Plan::saying(head, Vec::new(), Err(error));
         let Some(row) = facts.holds.get(&self.order.hold) else {
             return Ok(refused(head, AnswerError::NoSuchHold));
         };
@@ -277,13 +271,7 @@ impl Job for Answering<'_> {
             let grant = Signed::sign(self.grant(&head, &document, signed.digest(), at), self.signer);
             accepted.push(Accepted::said(&grant, |grant| Statement::Grant(Box::new(grant))));
         }
-        Ok(Plan {
-            head,
-            accepted,
-            keyed: Vec::new(),
-            sessions: std::collections::HashMap::new(),
-            outcome: Ok(until),
-        })
+        Ok(Plan::saying(head, accepted, Ok(until)))
     }
 
     /// Read back out of what is being stored, so that the rows say what the entries say.

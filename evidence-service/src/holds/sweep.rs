@@ -110,13 +110,7 @@ impl Job for Expiring<'_> {
             };
             Accepted::said(&Signed::sign(statement, self.signer), |hold| Statement::Hold(Box::new(hold)))
         });
-        Ok(Plan {
-            head: head.clone(),
-            accepted: accepted.collect(),
-            keyed: Vec::new(),
-            sessions: std::collections::HashMap::new(),
-            outcome: (),
-        })
+        Ok(Plan::saying(head.clone(), accepted.collect(), ()))
     }
 
     async fn beside(&self, tx: &ProjectTx<'_>, sealed: &Sealed) -> Result<(), DatabaseError> {

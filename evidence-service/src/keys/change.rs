@@ -85,13 +85,7 @@ impl Job for KeyChanges<'_> {
             let why = format!("a project has at most {MOST_PROVIDER_KEYS} live execution keys");
             return Err(AppendError::Refused(why));
         }
-        Ok(Plan {
-            head,
-            accepted,
-            keyed: Vec::new(),
-            sessions: std::collections::HashMap::new(),
-            outcome: fates,
-        })
+        Ok(Plan::saying(head, accepted, fates))
     }
 
     /// Read back out of what is being stored, so that the table says what the entry says.

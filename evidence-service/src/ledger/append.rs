@@ -73,6 +73,13 @@ pub(crate) struct Plan<O> {
     pub(crate) outcome: O,
 }
 
+impl<O> Plan<O> {
+    /// What takes no idempotency key and is nobody's call: everything but a gateway's record request.
+    pub(crate) fn saying(head: Head, accepted: Vec<Accepted>, outcome: O) -> Self {
+        Self { head, accepted, keyed: Vec::new(), sessions: HashMap::new(), outcome }
+    }
+}
+
 /// A job that is done. `sealed` is none if it had nothing to append.
 #[derive(Debug)]
 pub(crate) struct Done<O> {

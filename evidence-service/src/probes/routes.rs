@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use counterfoil_core::probe::ToldProbe;
 
 use super::Recording;
 use crate::accounts::Gateways;
 use crate::clock;
-use crate::http::{ApiError, whole};
+use crate::http::{ApiError, demand_json, whole};
 use crate::ledger::{AppendError, Ledger};
 
 /// In milliseconds. A probe takes minutes; what lasted longer, or begins later than now, was told of another day.
@@ -26,9 +25,7 @@ pub(crate) async fn probes(
     body: Body,
 ) -> Result<StatusCode, ApiError> {
     let token = gateways.who(ledger.database(), &headers).await?;
-    if headers.get(CONTENT_TYPE).is_none_or(|kind| kind != "application/json") {
-        return Err(ApiError::WrongType);
-    }
+    demand_json(&headers)?;
     let told: ToldProbe =
         serde_json::from_slice(&whole(body).await?).map_err(|_| ApiError::BadRequest("not a probe"))?;
     if !told.adds_up() {

@@ -47,13 +47,7 @@ impl Job for Outcomes<'_> {
 
     fn plan(&self, head: &Head, _: &Facts, at: Timestamp) -> Result<Plan<()>, AppendError> {
         let accepted = self.silent.iter().map(|call| self.finding(call, head, at)).collect();
-        Ok(Plan {
-            head: head.clone(),
-            accepted,
-            keyed: Vec::new(),
-            sessions: std::collections::HashMap::new(),
-            outcome: (),
-        })
+        Ok(Plan::saying(head.clone(), accepted, ()))
     }
 
     /// Observations change these rows under the same head lock, so what is still open here is open.

@@ -92,13 +92,7 @@ impl Job for Resolving<'_> {
             note: self.note.clone(),
         };
         let accepted = vec![Accepted::own(Kind::Resolution, &Signed::sign(resolution, self.signer))];
-        Ok(Plan {
-            head: head.clone(),
-            accepted,
-            keyed: Vec::new(),
-            sessions: std::collections::HashMap::new(),
-            outcome: (),
-        })
+        Ok(Plan::saying(head.clone(), accepted, ()))
     }
 
     async fn beside(&self, tx: &ProjectTx<'_>, sealed: &Sealed) -> Result<(), DatabaseError> {

@@ -78,13 +78,7 @@ impl Job for Erasure<'_> {
             last,
         };
         let accepted = vec![Accepted::own(Kind::Tombstone, &Signed::sign(tombstone, self.signer))];
-        Ok(Plan {
-            head: head.clone(),
-            accepted,
-            keyed: Vec::new(),
-            sessions: std::collections::HashMap::new(),
-            outcome: (),
-        })
+        Ok(Plan::saying(head.clone(), accepted, ()))
     }
 
     async fn beside(&self, _: &ProjectTx<'_>, _: &Sealed) -> Result<(), DatabaseError> {

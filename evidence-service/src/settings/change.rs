@@ -67,13 +67,7 @@ impl Job for Change<'_> {
             value: self.setting.value(),
         };
         let accepted = vec![Accepted::own(Kind::Settings, &Signed::sign(statement, self.signer))];
-        Ok(Plan {
-            head: head.clone(),
-            accepted,
-            keyed: Vec::new(),
-            sessions: std::collections::HashMap::new(),
-            outcome: (),
-        })
+        Ok(Plan::saying(head.clone(), accepted, ()))
     }
 
     async fn beside(&self, tx: &ProjectTx<'_>, _: &Sealed) -> Result<(), DatabaseError> {

@@ -4,6 +4,7 @@ use super::Recorded;
 use crate::capability::Slip;
 use crate::control::Control;
 use crate::house::House;
+use counterfoil_core::capability::default_audience;
 use counterfoil_core::id::ProviderId;
 use serde_json::Value;
 
@@ -38,6 +39,5 @@ pub fn mint(
 /// a provider that the registry does not name.
 pub fn audience(control: &Control, provider: &ProviderId) -> Option<String> {
     let entry = control.bundle.registry().provider(provider.as_str())?;
-    let own = || format!("urn:counterfoil:{}:{provider}", control.iss().name());
-    Some(entry.resource().map_or_else(own, str::to_owned))
+    Some(entry.resource().map_or_else(|| default_audience(control.iss(), provider.as_str()), str::to_owned))
 }

@@ -1,11 +1,10 @@
 //! What each client makes of a call that a person has to answer.
 
 use super::servers::Servers;
-use counterfoil_tests::deployment::counterfoil;
 use counterfoil_tests::foreign::{Language, Rust};
+use counterfoil_tests::person::Person;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -24,7 +23,7 @@ fn every_client_waits_for_a_person_and_reads_what_was_said() {
     let rust = Rust::build().expect("its own crates build");
     let mut faults = Vec::new();
     for (patience, calls) in [(ANSWERED_MS, &ANSWERED[..]), (UNANSWERED_MS, &UNANSWERED[..])] {
-        servers.keep_waiting(patience);
+        servers.deployment.keep_waiting(patience).expect("a gateway");
         let clients = with_a_person(&servers, &rust, calls);
         println!("\nheld calls: {}", clients.keys().cloned().collect::<Vec<_>>().join(", "));
         faults.extend(clients.iter().flat_map(|(name, cells)| faults_of(name, cells, calls)));
@@ -39,8 +38,7 @@ fn with_a_person(servers: &Servers, rust: &Rust, calls: &[(&str, &str)]) -> Map<
     let plan = json!({ "key": servers.deployment.api_key, "cells": cells(servers, calls) });
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let folder = servers.deployment.folder();
-        scope.spawn(|| person(folder, &done));
+        scope.spawn(|| answer_all(&Person::of(servers.deployment.folder()), &done));
         let programs = [Language::Node, Language::Python].map(|language| language.run("matrix", &plan));
         let said: Vec<_> = programs.into_iter().chain([rust.run(&plan)]).collect();
         done.store(true, Ordering::Release);
@@ -56,22 +54,16 @@ fn cells(servers: &Servers, calls: &[(&str, &str)]) -> Vec<Value> {
 }
 
 /// Answers whatever waits, until the clients are done.
-fn person(folder: &Path, done: &AtomicBool) {
-    let folder = folder.to_owned();
-    let says = |words: &[&str]| {
-        String::from_utf8(counterfoil(words, &[("--dir", &folder)]).expect("the command runs")).expect("text")
-    };
+fn answer_all(person: &Person, done: &AtomicBool) {
+    let words = [("list_directory", "once"), ("get_file_info", "deny")];
     let mut answered = HashSet::new();
     while !done.load(Ordering::Acquire) {
-        for line in says(&["holds", "list"]).lines() {
+        for line in person.open().expect("the command runs") {
             let hold = line.split('\t').next().unwrap_or_default().to_owned();
-            let word = [("list_directory", "once"), ("get_file_info", "deny")];
-            let word = word.iter().find(|(tool, _)| line.contains(tool)).map(|(_, word)| *word);
-            let (false, Some(word)) = (hold.is_empty() || answered.contains(&hold), word) else { continue };
-            let shown = says(&["holds", "show", &hold]);
-            let card = shown.lines().find_map(|line| line.strip_prefix("card      sha256:")).expect("a card");
-            says(&["holds", "answer", &hold, word, "--card", &format!("sha256:{card}")]);
-            answered.insert(hold);
+            let word = words.iter().find(|(tool, _)| line.contains(tool)).map(|(_, word)| *word);
+            if let (Some(word), true) = (word, answered.insert(hold.clone())) {
+                person.answers(&hold, word).expect("answered");
+            }
         }
         std::thread::sleep(Duration::from_millis(100));
     }

@@ -53,19 +53,6 @@ impl Servers {
         self.sandbox.path()
     }
 
-    /// Starts the gateway anew, with this patience for calls that a person has to answer.
-    pub fn keep_waiting(&mut self, wait_ms: u32) {
-        let path = self.deployment.folder().join("gateway.toml");
-        let config = std::fs::read_to_string(&path).expect("a configuration");
-        let lines = config.lines().map(|line| match line.starts_with("wait_ms = ") {
-            true => format!("wait_ms = {wait_ms}\n"),
-            false => format!("{line}\n"),
-        });
-        std::fs::write(&path, lines.collect::<String>()).expect("written");
-        self.deployment.gateway.take().expect("it runs").kill().expect("killed");
-        self.deployment.start_gateway().expect("a gateway");
-    }
-
     /// One call for each column.
     pub fn cells(&self) -> Vec<Value> {
         let place = self.sandbox.path();

@@ -69,13 +69,7 @@ impl Job for BrokenChain<'_> {
             seq: self.seq,
         };
         let accepted = vec![Accepted::own(Kind::Finding, &Signed::sign(finding, self.signer))];
-        Ok(Plan {
-            head: head.clone(),
-            accepted,
-            keyed: Vec::new(),
-            sessions: std::collections::HashMap::new(),
-            outcome: (),
-        })
+        Ok(Plan::saying(head.clone(), accepted, ()))
     }
 
     async fn beside(&self, _: &ProjectTx<'_>, _: &Sealed) -> Result<(), DatabaseError> {

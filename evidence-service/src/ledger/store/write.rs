@@ -144,10 +144,7 @@ async fn occupy_keys(tx: &ProjectTx<'_>, keyed: &[(IdempotencyKey, u64)]) -> Res
 }
 
 /// What keys have done, this commit included.
-pub(crate) async fn keep_sessions(
-    tx: &ProjectTx<'_>,
-    sessions: &HashMap<KeyId, Running>,
-) -> Result<(), DatabaseError> {
+async fn keep_sessions(tx: &ProjectTx<'_>, sessions: &HashMap<KeyId, Running>) -> Result<(), DatabaseError> {
     if sessions.is_empty() {
         return Ok(());
     }

@@ -72,13 +72,7 @@ impl Job for Bodies {
             digest: Digest::of(&body),
             body,
         });
-        Ok(Plan {
-            head: head.clone(),
-            accepted: accepted.collect(),
-            keyed: Vec::new(),
-            sessions: std::collections::HashMap::new(),
-            outcome: (),
-        })
+        Ok(Plan::saying(head.clone(), accepted.collect(), ()))
     }
 
     async fn beside(&self, tx: &ProjectTx<'_>, sealed: &Sealed) -> Result<(), DatabaseError> {

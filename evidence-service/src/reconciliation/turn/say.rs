@@ -98,13 +98,7 @@ impl Job for Saying<'_> {
         let findings = judged.found.iter().map(|found| self.finding(found, head, at));
         let clearances = judged.clears.iter().map(|clears| self.clearance(clears, head, at));
         let accepted = findings.chain(clearances).collect();
-        Ok(Plan {
-            head: head.clone(),
-            accepted,
-            keyed: Vec::new(),
-            sessions: std::collections::HashMap::new(),
-            outcome: (),
-        })
+        Ok(Plan::saying(head.clone(), accepted, ()))
     }
 
     async fn beside(&self, tx: &ProjectTx<'_>, sealed: &Sealed) -> Result<(), DatabaseError> {

@@ -301,13 +301,7 @@ impl Job for Said {
             projection: said.projection.clone(),
         };
         let accepted = self.0.iter().map(copy).collect();
-        Ok(Plan {
-            head: head.clone(),
-            accepted,
-            keyed: Vec::new(),
-            sessions: std::collections::HashMap::new(),
-            outcome: (),
-        })
+        Ok(Plan::saying(head.clone(), accepted, ()))
     }
 
     async fn beside(&self, _: &ProjectTx<'_>, _: &Sealed) -> Result<(), DatabaseError> {
